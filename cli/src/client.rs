@@ -107,10 +107,7 @@ impl Client {
             sent.with_context(|| format!("cannot reach the server at {}", self.base))?;
         let status = response.status();
         if !status.is_success() {
-            return Err(problem(
-                status.as_u16(),
-                &response.body_mut().read_to_string().unwrap_or_default(),
-            ));
+            return Err(problem(status.as_u16(), &text_of(&mut response)));
         }
         let bytes = response
             .headers()
@@ -165,8 +162,7 @@ impl Client {
             got.with_context(|| format!("cannot reach the server at {}", self.base))?;
         let status = response.status();
         if !status.is_success() {
-            let body = response.body_mut().read_to_string();
-            return Err(problem(status.as_u16(), &body.unwrap_or_default()));
+            return Err(problem(status.as_u16(), &text_of(&mut response)));
         }
         std::io::copy(&mut response.into_body().into_reader(), to)
             .context("the server's answer broke off")
@@ -269,6 +265,15 @@ fn patiently(
             .unwrap_or(1);
         std::thread::sleep(Duration::from_secs(seconds).min(LONGEST_PAUSE));
     }
+}
+
+/// The body of a refusal; one that breaks off says nothing, and the status is told all the same.
+fn text_of(response: &mut ureq::http::Response<ureq::Body>) -> String {
+    response
+        .body_mut()
+        .read_to_string()
+        .ok()
+        .unwrap_or_default()
 }
 
 /// The error that an RFC 9457 problem stands for.

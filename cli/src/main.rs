@@ -17,7 +17,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Arguments, Verb};
+use crate::args::{Arguments, Global, Verb};
+use crate::config::Config;
 use crate::print::Outcome;
 
 fn main() -> ExitCode {
@@ -55,8 +56,12 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
         global.verbose,
         matches!(arguments.verb, Verb::Run(_)),
     )?;
-    let config = loaded.config;
-    match arguments.verb {
+    run_verb(global, loaded.config, arguments.verb)
+}
+
+/// The verbs that need the configuration.
+fn run_verb(global: Global, config: Config, verb: Verb) -> anyhow::Result<Outcome> {
+    match verb {
         Verb::Run(run) => verbs::run::run(&global, &config, &run),
         Verb::Publish(publish) => verbs::publish::run(&global, &config, &publish),
         Verb::Search(search) => verbs::search::run(&global, &config, &search),

@@ -164,7 +164,8 @@ mod tests {
             };
             convert(job, &config, &Limits::starting_now(&config))
         };
-        let converted = as_type("text/plain; charset=gbk").unwrap_or_default();
+        let converted =
+            as_type("text/plain; charset=gbk").unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(converted.markdown.trim(), "天线");
         assert_eq!(
             converted.metadata.get("encoding").map(String::as_str),
@@ -185,7 +186,8 @@ mod tests {
             ..crate::Config::default()
         };
         let job = Job::named(document.as_bytes(), "a.md");
-        let converted = convert(job, &config, &Limits::starting_now(&config)).unwrap_or_default();
+        let converted = convert(job, &config, &Limits::starting_now(&config))
+            .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(
             converted
                 .metadata

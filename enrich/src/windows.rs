@@ -69,14 +69,15 @@ fn parts(
     budget: usize,
     tokens: &dyn TokenCounter,
 ) -> Vec<(usize, usize)> {
-    let most = (budget / 4).max(4);
-    let run_bytes = (body.len() as f64 / body_tokens.max(1) as f64 * most as f64) as usize;
+    let maximum_tokens = (budget / 4).max(4);
+    let run_bytes =
+        (body.len() as f64 / body_tokens.max(1) as f64 * maximum_tokens as f64) as usize;
     let mut parts = Vec::new();
     let mut start = 0;
     for end in sentence_ends(body, &[]) {
         let sentence = body.get(start..end).unwrap_or_default();
         let sentence_tokens = count(tokens, sentence);
-        if sentence_tokens <= most {
+        if sentence_tokens <= maximum_tokens {
             parts.push((end, sentence_tokens));
         } else {
             let mut run_start = 0;

@@ -1,15 +1,15 @@
-//! Of the editions of one work only the newest is found. As with [`crate::exact_duplicates`] the
-//! index stage calls [`Editions::came`] for each record, [`Editions::settle`] and
-//! [`Editions::settled`] after each flush.
+//! Makes only the newest edition of a work searchable. [`Editions::note`] remembers what changed,
+//! [`Editions::settle`] brings the works of it into order after a flush, and [`Editions::settled`]
+//! hands over what became of their documents.
 //!
-//! Which edition stands follows from the live documents alone ([`DocumentHeader::edition_order`]),
-//! so the order in which they came, replays and a second process make no difference. Every record
-//! is first written in full; once it is visible, the works that it may have entered or
-//! left are read and brought into order: the newest edition has its chunks, the others have none
-//! and name it. Whoever changes something looks again, until nothing is left to change. What came
-//! is told about also where another batch, or process, has put it in order by then: the
-//! report of its own record comes after theirs. When the newest edition goes, the next one is
-//! written again from the record that was kept.
+//! Which edition is searchable follows from the live documents alone
+//! ([`DocumentHeader::edition_order`]), so the order of arrival, replays and a second process make
+//! no difference. Every record is first written in full; once it is visible, the works that it may
+//! have entered or left are read and brought into order: the newest edition has its chunks, the
+//! others have none and name it. A process that changed something looks again, until nothing is
+//! left to change. A document that arrived is reported also where another batch, or process, has
+//! put it in order by then: the report of its own record comes after theirs. When the newest
+//! edition is deleted, the next one is written again from the record that was kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -37,7 +37,7 @@ pub struct Editions {
     waiting: Mutex<Waiting>,
 }
 
-/// What came since works were last settled.
+/// What arrived since works were last settled.
 #[derive(Default)]
 struct Waiting {
     /// By generation.
@@ -53,15 +53,15 @@ struct Touched {
     works: BTreeSet<String>,
 }
 
-/// All live editions of a work, the one that stands first.
+/// All live editions of a work, the searchable one first.
 type Work = Vec<IndexedDocument>;
 
 /// What became of an edition that should have its chunks again.
 enum Restored {
     /// It has them.
     Written(DocumentState),
-    /// A newer version of the document came.
-    Outrun,
+    /// A newer version of the document arrived.
+    Outdated,
     /// What was kept of it cannot be read.
     Damaged(DocumentState),
 }
@@ -92,9 +92,9 @@ impl Editions {
         }
     }
 
-    /// A document was written to a generation, or deleted from it (`document` is then nothing), and
-    /// that can be seen.
-    pub fn came(&self, generation: &str, document_id: &str, document: Option<&DocumentHeader>) {
+    /// Notes that a document was written to a generation, or deleted from it (`document` is then
+    /// nothing), and that this is visible.
+    pub fn note(&self, generation: &str, document_id: &str, document: Option<&DocumentHeader>) {
         let mut waiting = self.waiting();
         let touched = waiting.touched.entry(generation.to_owned()).or_default();
         touched.documents.insert(document_id.to_owned());
@@ -108,7 +108,7 @@ impl Editions {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings the works of all that came since into order, durably. Called when what was written is
+    /// Brings the works of all that was noted since into order, durably. What was written must be
     /// visible. After an error everything is looked at again by the next call.
     pub async fn settle(&self) -> Result<()> {
         let mut touched = std::mem::take(&mut self.waiting().touched);
@@ -149,7 +149,7 @@ impl Editions {
                 match self.order(generation, &work).await {
                     Ok(did) => {
                         changed |= did;
-                        self.tell_again(generation, &work, touched);
+                        self.report_again(generation, &work, touched);
                     }
                     Err(error) if error.is_held() || is_gone(&error) => return Err(error),
                     Err(error) => {
@@ -226,7 +226,7 @@ impl Editions {
                     self.report(generation, state);
                     changed = true;
                 }
-                Restored::Outrun => return Ok(false),
+                Restored::Outdated => return Ok(false),
                 Restored::Damaged(state) => {
                     self.report_once(generation, state);
                     return Ok(false);
@@ -245,9 +245,9 @@ impl Editions {
         Ok(changed)
     }
 
-    /// Of those that came and were aside already: what the stage said of them, that they can be
-    /// found, comes last otherwise.
-    fn tell_again(&self, generation: &str, work: &Work, touched: &Touched) {
+    /// Reports once more those that arrived and were aside already: otherwise the stage's report,
+    /// that they can be found, would be the last one.
+    fn report_again(&self, generation: &str, work: &Work, touched: &Touched) {
         let Some((newest, older)) = work.split_first() else {
             return;
         };
@@ -339,7 +339,7 @@ impl Editions {
         Ok(if is_written {
             Restored::Written(state)
         } else {
-            Restored::Outrun
+            Restored::Outdated
         })
     }
 

@@ -40,13 +40,13 @@ pub struct IndexStage {
 /// What one processing of a record brought.
 struct Arrival {
     /// Nothing where its generation is gone.
-    came: Option<Came>,
+    change: Option<Change>,
     /// What became of it, where its generation does not serve queries.
     unserved: Option<DocumentState>,
 }
 
 /// A document that was written to a generation, or deleted from it.
-struct Came {
+struct Change {
     generation: String,
     document_id: String,
     version: u64,
@@ -125,6 +125,11 @@ impl IndexStage {
 
     fn arrived(&self) -> MutexGuard<'_, BTreeMap<Position, Vec<Arrival>>> {
         self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, input: &StoredRecord, arrival: Arrival) {
+        let mut arrived = self.arrived();
+        arrived.entry(input.position).or_default().push(arrival);
     }
 
     async fn write(&self, target: &Target, operation: Operation) -> Result<Outcome> {
@@ -278,13 +283,13 @@ impl Stage for IndexStage {
                 "a document for a generation that is gone is dropped"
             );
             let unserved = Some(self.dropped(document_id, version, embedded));
-            self.arrived()
-                .entry(input.position)
-                .or_default()
-                .push(Arrival {
-                    came: None,
+            self.note(
+                input,
+                Arrival {
+                    change: None,
                     unserved,
-                });
+                },
+            );
             return Ok(Vec::new());
         };
         let (state, written) = match embedded {
@@ -306,19 +311,19 @@ impl Stage for IndexStage {
         } else {
             (None, state)
         };
-        let came = Came {
+        let change = Change {
             generation: target.name,
             document_id: document_id.to_owned(),
             version,
             written,
         };
-        self.arrived()
-            .entry(input.position)
-            .or_default()
-            .push(Arrival {
-                came: Some(came),
+        self.note(
+            input,
+            Arrival {
+                change: Some(change),
                 unserved,
-            });
+            },
+        );
         reported
             .iter()
             .map(|state| Output::report(state).map(|output| output.traced(&input.record)))
@@ -351,25 +356,29 @@ impl Stage for IndexStage {
                 .flatten()
                 .collect()
         };
-        for Arrival { came, unserved } in arrived {
+        for Arrival { change, unserved } in arrived {
             self.unserved.wait(unserved);
-            let Some(Came {
+            let Some(Change {
                 generation,
                 document_id,
                 version,
                 written,
-            }) = came
+            }) = change
             else {
                 continue;
             };
-            self.editions.came(
+            self.editions.note(
                 &generation,
                 &document_id,
                 written.as_ref().map(|(document, _)| document),
             );
             match written {
-                Some((document, record)) => self.duplicates.wrote(&generation, &document, record),
-                None => self.duplicates.deleted(&generation, &document_id, version),
+                Some((document, record)) => {
+                    self.duplicates.note_written(&generation, &document, record)
+                }
+                None => self
+                    .duplicates
+                    .note_deleted(&generation, &document_id, version),
             }
         }
         let serving = self.generations.serving();

@@ -12,4 +12,4 @@ pub use config::Config;
 pub use editions::Editions;
 pub use exact_duplicates::ExactDuplicates;
 pub use index_stage::IndexStage;
-pub use reindex::{ReindexDesk, ReindexStage};
+pub use reindex::{ReindexRequests, ReindexStage};

@@ -75,7 +75,7 @@ impl Fixture {
             )
             .await
             .unwrap();
-        self.writers[writer].came(G, &embedded.document.document_id, Some(&embedded.document));
+        self.writers[writer].note(G, &embedded.document.document_id, Some(&embedded.document));
     }
 
     async fn delete(&self, writer: usize, id: &str, version: u64) {
@@ -89,7 +89,7 @@ impl Fixture {
             )
             .await
             .unwrap();
-        self.writers[writer].came(G, id, None);
+        self.writers[writer].note(G, id, None);
     }
 
     /// The flush and what follows; documents whose part changed: id, state, reason.

@@ -67,7 +67,7 @@ impl Fixture {
             vectors,
         };
         self.index.write(G, vec![operation]).await.unwrap();
-        self.writers[writer].wrote(G, &embedded.document, record);
+        self.writers[writer].note_written(G, &embedded.document, record);
     }
 
     async fn delete(&self, writer: usize, id: &str, version: u64) {
@@ -81,7 +81,7 @@ impl Fixture {
             )
             .await
             .unwrap();
-        self.writers[writer].deleted(G, id, version);
+        self.writers[writer].note_deleted(G, id, version);
     }
 
     /// The flush and what follows; documents whose part changed.
@@ -409,8 +409,8 @@ async fn a_crash_before_families_were_settled_is_made_good_when_the_records_come
 #[tokio::test]
 async fn families_have_a_limit_beyond_which_documents_stay_whole() {
     let fixture = fixture().await;
-    let most = tributary_indexer::exact_duplicates::MAXIMUM_MEMBERS;
-    for number in 0..most + 3 {
+    let maximum = tributary_indexer::exact_duplicates::MAXIMUM_MEMBERS;
+    for number in 0..maximum + 3 {
         fixture
             .write(0, &document(&format!("{number:04}"), 1, "x"))
             .await;
@@ -426,7 +426,7 @@ async fn families_have_a_limit_beyond_which_documents_stay_whole() {
     fixture.delete(0, "0000", 2).await;
     fixture.settle(0).await;
     let stored = fixture.stored().await;
-    assert_eq!(stored["0001"].document.duplicates.len(), most - 1);
+    assert_eq!(stored["0001"].document.duplicates.len(), maximum - 1);
     assert_eq!(whole(stored), 3);
 }
 

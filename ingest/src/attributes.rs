@@ -52,16 +52,12 @@ pub fn fill_from_metadata(attributes: &mut Attributes, metadata: &BTreeMap<Strin
         text(&["link", "canonical", "url"])
             .filter(|link| link.starts_with("https://") || link.starts_with("http://"))
     });
-    fill(&mut attributes.updated_at, || {
-        UPDATED
-            .iter()
-            .find_map(|name| metadata.get(*name).and_then(|value| time_ms(value)))
-    });
-    fill(&mut attributes.created_at, || {
-        CREATED
-            .iter()
-            .find_map(|name| metadata.get(*name).and_then(|value| time_ms(value)))
-    });
+    let time = |names: &[&str]| {
+        let mut values = names.iter().filter_map(|name| metadata.get(*name));
+        values.find_map(|value| time_ms(value))
+    };
+    fill(&mut attributes.updated_at, || time(&UPDATED));
+    fill(&mut attributes.created_at, || time(&CREATED));
     for (name, names) in [
         ("keywords", &["keywords", "tags"][..]),
         ("description", &["description", "summary"][..]),

@@ -38,17 +38,24 @@ pub fn fingerprint(clean: &CleanDocument, settings: Settings) -> String {
         part(text.as_bytes());
     }
     // JSON of ordered maps and lists: the same between builds.
-    for json in [
-        serde_json::to_vec(&document.attributes),
-        serde_json::to_vec(&knowledge_sets),
-        serde_json::to_vec(&document.tags),
-        serde_json::to_vec(&clean.metadata),
-        serde_json::to_vec(&clean.images),
-        serde_json::to_vec(&clean.page_starts),
+    for value in [
+        json(&document.attributes),
+        json(&knowledge_sets),
+        json(&document.tags),
+        json(&clean.metadata),
+        json(&clean.images),
+        json(&clean.page_starts),
     ] {
-        part(&json.unwrap_or_default());
+        part(&value);
     }
     hasher.finalize().to_hex().to_string()
+}
+
+/// A value as it is hashed. Writing it does not fail: all keys are text.
+pub(crate) fn json(value: &impl serde::Serialize) -> Vec<u8> {
+    let json = serde_json::to_vec(value);
+    debug_assert!(json.is_ok(), "a value that cannot be written as JSON");
+    json.unwrap_or_else(|error| error.to_string().into_bytes())
 }
 
 #[cfg(test)]

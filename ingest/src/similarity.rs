@@ -8,6 +8,8 @@ use tributary_schemas::near_duplicate::{SIGNATURE_LENGTH, Signature};
 use tributary_schemas::{Attributes, CleanDocument};
 use tributary_taxonomy::{ChunkStrategy, fold};
 
+use crate::fingerprint;
+
 /// Tokens in a row that make one shingle.
 pub const SHINGLE_TOKENS: usize = 5;
 
@@ -149,12 +151,12 @@ pub fn content_hash(clean: &CleanDocument, chunker: ChunkStrategy) -> String {
     for text in [clean.markdown.as_str(), &document.title, chunker.as_str()] {
         part(text.as_bytes());
     }
-    for json in [
-        serde_json::to_vec(&attributes),
-        serde_json::to_vec(&clean.images),
-        serde_json::to_vec(&clean.page_starts),
+    for value in [
+        fingerprint::json(&attributes),
+        fingerprint::json(&clean.images),
+        fingerprint::json(&clean.page_starts),
     ] {
-        part(&json.unwrap_or_default());
+        part(&value);
     }
     hasher.finalize().to_hex().to_string()
 }

@@ -54,8 +54,9 @@ fn documents() -> Vec<String> {
         .iter()
         .filter_map(|path| std::fs::read_to_string(path).ok())
         .collect();
-    let corpus =
-        std::fs::read_to_string(shared().join("data/wireless-zh/corpus.jsonl")).unwrap_or_default();
+    let corpus = std::fs::read_to_string(shared().join("data/wireless-zh/corpus.jsonl"))
+        .ok()
+        .unwrap_or_default();
     for line in corpus.lines() {
         let passage: serde_json::Value = serde_json::from_str(line).unwrap();
         texts.push(passage.get("text").unwrap().as_str().unwrap().to_owned());
@@ -171,7 +172,9 @@ fn pairs_found(headers: &[DocumentHeader]) -> BTreeSet<(usize, usize)> {
 
 fn cpu_ms(work: impl FnOnce()) -> f64 {
     let now = || -> f64 {
-        let account = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        let account = std::fs::read_to_string("/proc/thread-self/schedstat")
+            .ok()
+            .unwrap_or_default();
         account
             .split_whitespace()
             .next()

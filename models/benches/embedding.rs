@@ -13,14 +13,18 @@ use tributary_models::{TextRole, runtime};
 
 /// CPU seconds of all threads (in ticks of 10 ms) and resident memory of this process.
 fn process_figures() -> (f64, String) {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let stat = std::fs::read_to_string("/proc/self/stat")
+        .ok()
+        .unwrap_or_default();
     let ticks: f64 = stat
         .split(' ')
         .skip(13)
         .take(2)
         .filter_map(|field| field.parse::<f64>().ok())
         .sum();
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .unwrap_or_default();
     let memory = status
         .lines()
         .find_map(|line| line.strip_prefix("VmRSS:"))

@@ -1,4 +1,4 @@
-//! Opens what the configuration asks for. Called once at the start of every process that embeds or
+//! Opens what the configuration asks for, once at the start of every process that embeds or
 //! searches.
 
 use crate::embedders::hashing::HashingEmbedder;

@@ -46,7 +46,7 @@ pub fn find_library(config: &Config, models_folder: &Path) -> Result<PathBuf> {
     let named = [
         (config.runtime_library.clone(), "models.runtime_library"),
         (
-            std::env::var(LIBRARY_VARIABLE).unwrap_or_default(),
+            std::env::var(LIBRARY_VARIABLE).ok().unwrap_or_default(),
             LIBRARY_VARIABLE,
         ),
     ];

@@ -286,7 +286,10 @@ impl ResponseError for Problem {
         if self.status_code().is_server_error() {
             tracing::error!(code = self.code.as_str(), detail = %self.detail, "request failed");
         }
-        let body = serde_json::to_vec(&self.body(trace::current())).unwrap_or_default();
+        let body = serde_json::to_vec(&self.body(trace::current())).unwrap_or_else(|error| {
+            tracing::error!(%error, "a problem cannot be written");
+            Vec::new()
+        });
         let mut response = HttpResponse::build(self.status_code());
         if matches!(
             self.status_code(),

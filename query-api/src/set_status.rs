@@ -53,7 +53,9 @@ fn alarms(alarm: &SetAlarm, documents: &SetDocuments) -> Vec<SetAlarmReason> {
     let oldest = documents.oldest_waiting_seconds.unwrap_or(0.0);
     let is_late = |minutes: u64| oldest >= minutes as f64 * MINUTE_SECONDS;
     let is_reached = |reason: &SetAlarmReason| match reason {
-        SetAlarmReason::Failures => alarm.failures.is_some_and(|most| documents.failed >= most),
+        SetAlarmReason::Failures => alarm
+            .failures
+            .is_some_and(|maximum| documents.failed >= maximum),
         SetAlarmReason::Lag => alarm.lag_minutes.is_some_and(is_late),
     };
     let reached = SetAlarmReason::ALL.into_iter().filter(is_reached);

@@ -211,7 +211,32 @@ impl Config {
 
     /// Everything that is wrong with the values, one line each.
     pub fn problems(&self) -> Vec<String> {
-        let positive = [
+        let zero = self.counts().into_iter().filter(|(_, value)| *value == 0);
+        let mut problems: Vec<String> = zero
+            .map(|(key, _)| problem(key, "must be at least 1"))
+            .collect();
+        let rules = self
+            .rules()
+            .into_iter()
+            .chain(self.weight_rules())
+            .chain(self.code_rules());
+        problems.extend(
+            rules
+                .filter(|(holds, _, _)| !holds)
+                .map(|(_, key, rule)| problem(key, rule)),
+        );
+        let of_understanding = self.understanding.problems();
+        problems.extend(
+            of_understanding
+                .iter()
+                .map(|(key, rule)| problem(key, rule)),
+        );
+        problems
+    }
+
+    /// What must be at least 1, by key.
+    fn counts(&self) -> [(&'static str, usize); 13] {
+        [
             ("query_limit_bytes", self.query_limit_bytes),
             ("top_k", self.top_k),
             ("coarse.keyword", self.coarse.keyword),
@@ -225,14 +250,11 @@ impl Config {
             ("code.files", self.code.files),
             ("code.files_per_part", self.code.files_per_part),
             ("code.candidates", self.code.candidates),
-        ];
-        let mut problems: Vec<String> = positive
-            .iter()
-            .filter(|(_, value)| *value == 0)
-            .map(|(key, _)| problem(key, "must be at least 1"))
-            .collect();
-        let weight = &self.vector_weight;
-        let rules = [
+        ]
+    }
+
+    fn rules(&self) -> [Rule; 8] {
+        [
             (
                 self.top_k <= self.maximum_top_k,
                 "top_k",
@@ -242,26 +264,6 @@ impl Config {
                 self.maximum_top_k <= self.fine_keep,
                 "maximum_top_k",
                 "must not exceed fine_keep: tier 2 hands on no more chunks",
-            ),
-            (
-                (0.0..=1.0).contains(&weight.base),
-                "vector_weight.base",
-                "must lie between 0 and 1",
-            ),
-            (
-                (0.0..=1.0).contains(&(weight.base + weight.range)),
-                "vector_weight.range",
-                "added to base must lie between 0 and 1",
-            ),
-            (
-                weight.midpoint_tokens.is_finite(),
-                "vector_weight.midpoint_tokens",
-                "must be a number",
-            ),
-            (
-                weight.slope_tokens.is_finite() && weight.slope_tokens > 0.0,
-                "vector_weight.slope_tokens",
-                "must be above 0",
             ),
             (
                 self.reciprocal_rank_constant.is_finite() && self.reciprocal_rank_constant >= 0.0,
@@ -291,6 +293,42 @@ impl Config {
                 "must have numbers as weights",
             ),
             (
+                (0.0..=1.0).contains(&self.near_duplicates.score_margin),
+                "near_duplicates.score_margin",
+                "must lie between 0 and 1",
+            ),
+        ]
+    }
+
+    fn weight_rules(&self) -> [Rule; 4] {
+        let weight = &self.vector_weight;
+        [
+            (
+                (0.0..=1.0).contains(&weight.base),
+                "vector_weight.base",
+                "must lie between 0 and 1",
+            ),
+            (
+                (0.0..=1.0).contains(&(weight.base + weight.range)),
+                "vector_weight.range",
+                "added to base must lie between 0 and 1",
+            ),
+            (
+                weight.midpoint_tokens.is_finite(),
+                "vector_weight.midpoint_tokens",
+                "must be a number",
+            ),
+            (
+                weight.slope_tokens.is_finite() && weight.slope_tokens > 0.0,
+                "vector_weight.slope_tokens",
+                "must be above 0",
+            ),
+        ]
+    }
+
+    fn code_rules(&self) -> [Rule; 4] {
+        [
+            (
                 self.code.files <= self.code.maximum_files,
                 "code.files",
                 "must not exceed code.maximum_files",
@@ -310,25 +348,7 @@ impl Config {
                 "code.rank_constant",
                 "must be 0 or more",
             ),
-            (
-                (0.0..=1.0).contains(&self.near_duplicates.score_margin),
-                "near_duplicates.score_margin",
-                "must lie between 0 and 1",
-            ),
-        ];
-        problems.extend(
-            rules
-                .iter()
-                .filter(|(holds, _, _)| !holds)
-                .map(|(_, key, rule)| problem(key, rule)),
-        );
-        let of_understanding = self.understanding.problems();
-        problems.extend(
-            of_understanding
-                .iter()
-                .map(|(key, rule)| problem(key, rule)),
-        );
-        problems
+        ]
     }
 }
 
@@ -347,6 +367,9 @@ impl ExactNameConfig {
             .all(|strength| strength.is_finite() && *strength >= 0.0)
     }
 }
+
+/// Whether it holds, its key and what it demands.
+type Rule = (bool, &'static str, &'static str);
 
 fn problem(key: &str, rule: &str) -> String {
     format!("query_api.retrieval.{key} {rule}")

@@ -159,16 +159,16 @@ impl Counts {
     }
 
     fn facets(self, values: usize) -> Facets {
-        let most = |tally| most_frequent(tally, values);
+        let frequent = |tally| most_frequent(tally, values);
         Facets {
             documents: self.documents,
-            knowledge_sets: most(self.knowledge_sets),
-            sources: most(self.sources),
-            tags: most(self.tags),
-            products: most(self.products),
-            product_versions: most(self.product_versions),
-            languages: most(self.languages),
-            security_levels: most(self.security_levels),
+            knowledge_sets: frequent(self.knowledge_sets),
+            sources: frequent(self.sources),
+            tags: frequent(self.tags),
+            products: frequent(self.products),
+            product_versions: frequent(self.product_versions),
+            languages: frequent(self.languages),
+            security_levels: frequent(self.security_levels),
         }
     }
 }

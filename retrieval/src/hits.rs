@@ -8,7 +8,7 @@ use tributary_schemas::{ChunkId, Filter, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
 
 use crate::exact_name::Naming;
-use crate::families::{self, Folding, Shown};
+use crate::families::{self, Folding, Found, Shown};
 use crate::fine::FineChunk;
 use crate::leaving;
 use crate::relevance::Estimates;
@@ -111,6 +111,22 @@ pub struct Asked<'a> {
     pub naming: Naming<'a>,
 }
 
+/// The documents that answer for what was found, in families where the plan says so.
+fn shown(asked: &Asked<'_>, found: Vec<Found>) -> Vec<Shown> {
+    let plan = asked.plan;
+    match plan.fold {
+        Some(limits) => {
+            let folding = Folding {
+                filter: &plan.filter,
+                limits,
+                naming: asked.naming,
+            };
+            families::fold(found, &folding)
+        }
+        None => families::unfold(found, &plan.filter),
+    }
+}
+
 /// The first `top_k` of `ranked` that still exist and that the plan's filter still allows, as hits.
 pub async fn load(
     index: &dyn SearchIndex,
@@ -143,18 +159,7 @@ pub async fn load(
             .zip(stored)
             .filter_map(|(ranked, stored)| Some((*ranked, stored?)))
             .collect();
-        let shown = match plan.fold {
-            Some(limits) => {
-                let folding = Folding {
-                    filter: &plan.filter,
-                    limits,
-                    naming: asked.naming,
-                };
-                families::fold(found, &folding)
-            }
-            None => families::unfold(found, &plan.filter),
-        };
-        for shown in shown.into_iter().take(top_k - hits.len()) {
+        for shown in shown(asked, found).into_iter().take(top_k - hits.len()) {
             hits.push((hit(hits.len() + 1, &shown, scores), shown.stored));
         }
         if hits.len() == top_k {

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::attributes::is_own_name;
+use crate::near_duplicate::Duplicate;
 use crate::{ChunkKind, DocumentHeader, strict};
 
 /// Which chunks a query may see. Conditions are joined by AND, the values of one condition by OR.
@@ -128,9 +129,11 @@ impl Filter {
             && self
                 .updated_before_ms
                 .is_none_or(|before| updated(&|at| at < before))
-            && self
-                .max_security_level
-                .is_none_or(|most| attributes.security_level.is_some_and(|level| level <= most))
+            && self.max_security_level.is_none_or(|maximum| {
+                attributes
+                    .security_level
+                    .is_some_and(|level| level <= maximum)
+            })
     }
 
     /// The conditions on terms of chunks: each inner list is joined by OR, the outer by AND. An
@@ -203,14 +206,18 @@ pub fn document_terms(document: &DocumentHeader) -> Vec<String> {
         .iter()
         .filter(|(name, _)| !is_own_name(name));
     terms.extend(custom.map(|(name, value)| attribute_term(name, value)));
-    for duplicate in &document.duplicates {
-        terms.extend([
-            term("document", &duplicate.document_id),
-            term("source", &duplicate.source),
-        ]);
-        terms.extend(duplicate.knowledge_sets.iter().map(|set| term("set", set)));
-        terms.extend(duplicate.tags.iter().map(|tag| term("tag", tag)));
-    }
+    terms.extend(document.duplicates.iter().flat_map(duplicate_terms));
+    terms
+}
+
+/// The terms that an exact duplicate adds: its attributes are those of the document.
+fn duplicate_terms(duplicate: &Duplicate) -> Vec<String> {
+    let mut terms = vec![
+        term("document", &duplicate.document_id),
+        term("source", &duplicate.source),
+    ];
+    terms.extend(duplicate.knowledge_sets.iter().map(|set| term("set", set)));
+    terms.extend(duplicate.tags.iter().map(|tag| term("tag", tag)));
     terms
 }
 

@@ -111,9 +111,7 @@ impl DocumentHeader {
     /// duplicates and those that it stands for, its work and the edition that it steps aside
     /// for.
     pub fn manifest_terms(&self) -> Vec<String> {
-        let mut terms: Vec<String> = Signature::decode(&self.signature)
-            .map(|signature| signature.band_terms().collect())
-            .unwrap_or_default();
+        let mut terms = self.band_terms();
         if !self.content_hash.is_empty() {
             terms.push(content_term(&self.content_hash));
         }
@@ -132,9 +130,10 @@ impl DocumentHeader {
     }
 
     /// Band terms alone: what documents similar to this one carry too. Empty for a text too short
-    /// to be compared.
+    /// to be compared, and for a signature that cannot be read.
     pub fn band_terms(&self) -> Vec<String> {
-        Signature::decode(&self.signature)
+        let signature = Signature::decode(&self.signature).ok();
+        signature
             .map(|signature| signature.band_terms().collect())
             .unwrap_or_default()
     }

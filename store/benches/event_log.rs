@@ -186,8 +186,9 @@ fn read_files(folder: &Path) -> f64 {
 /// clock.
 fn cpu_seconds() -> f64 {
     let nanoseconds = |task: std::io::Result<std::fs::DirEntry>| {
-        let text =
-            std::fs::read_to_string(task.unwrap().path().join("schedstat")).unwrap_or_default();
+        let text = std::fs::read_to_string(task.unwrap().path().join("schedstat"))
+            .ok()
+            .unwrap_or_default();
         text.split(' ')
             .next()
             .and_then(|first| first.parse::<f64>().ok())

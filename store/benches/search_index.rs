@@ -57,7 +57,9 @@ impl Random {
 
 /// CPU time of all threads of this process in ms, from `/proc` in Linux' ticks of 10 ms.
 fn process_cpu_ms() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let stat = std::fs::read_to_string("/proc/self/stat")
+        .ok()
+        .unwrap_or_default();
     let fields: Vec<&str> = stat
         .rsplit(')')
         .next()
@@ -254,7 +256,9 @@ fn share(found: &[ChunkId], exact: &[ChunkId]) -> f64 {
 }
 
 fn resident_mb() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .unwrap_or_default();
     let line = |name: &str| {
         let found = status.lines().find(|line| line.starts_with(name));
         found

@@ -1,5 +1,5 @@
-//! Which blobs nobody names any more. Called by `tributary blobs collect`, which holds the data
-//! folder alone, so that nothing is written meanwhile.
+//! Which blobs nobody names any more. The data folder must be held alone, so that nothing is written
+//! meanwhile. What is behind `tributary blobs collect`.
 //!
 //! **What names a blob.** Any 64 hexadecimal digits in key, value or headers of any record of any
 //! topic, in what any generation of the index holds of a document or a chunk, in the settings of a
@@ -219,7 +219,7 @@ fn sweep(mut marks: Marks, folder: &Path, grace: Duration) -> Result<Vec<Unnamed
         // A clock that went back makes a blob young.
         let age = now
             .duration_since(metadata.modified().map_err(failed)?)
-            .unwrap_or_default();
+            .unwrap_or(Duration::ZERO);
         if age >= grace {
             unnamed.push(Unnamed {
                 bytes: metadata.len(),

@@ -1,8 +1,8 @@
 //! Damage at rest: bits that rotted in what is embedded in a data folder. [`verify`] reads every
 //! byte that counts against its checksum and changes nothing that a start would not change;
 //! [`repair`] makes it right as far as the log allows, and keeps what was damaged in
-//! `<data>/damaged/<name>/`. Called by `tributary doctor --verify` and `tributary repair`, which
-//! hold the data folder alone.
+//! `<data>/damaged/<name>/`. Both need the data folder to themselves. What is behind
+//! `tributary doctor --verify` and `tributary repair`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

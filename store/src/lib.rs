@@ -31,7 +31,7 @@ pub fn system_clock() -> Clock {
     Arc::new(|| {
         let since_1970 = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
-            .unwrap_or_default();
+            .unwrap_or(std::time::Duration::ZERO);
         i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX)
     })
 }

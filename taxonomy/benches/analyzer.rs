@@ -22,7 +22,9 @@ fn main() {
         english_stems: true,
     };
     let lexicon_file = data_folder().join("lexicon/THUOCL_IT.txt");
-    let terms = std::fs::read_to_string(&lexicon_file).unwrap_or_default();
+    let terms = std::fs::read_to_string(&lexicon_file)
+        .ok()
+        .unwrap_or_default();
     let words: Vec<&str> = terms
         .lines()
         .filter_map(|line| line.split('\t').next())

@@ -14,7 +14,7 @@ use tributary_taxonomy::{Analyzer, AnalyzerConfig, Lexicon};
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
-    let switched = std::env::var("SWITCH").unwrap_or_default();
+    let switched = std::env::var("SWITCH").ok().unwrap_or_default();
     let is_switched = |name: &str| switched.split(',').any(|switch| switch == name);
     let config = AnalyzerConfig {
         guess_words: is_switched("guessing"),

@@ -110,7 +110,9 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&
 
 /// Hash of anything that can be written as JSON; 16 hexadecimal digits.
 pub(crate) fn fingerprint(value: &impl serde::Serialize) -> String {
-    let json = serde_json::to_vec(value).unwrap_or_default();
+    let json = serde_json::to_vec(value);
+    debug_assert!(json.is_ok(), "settings that cannot be written as JSON");
+    let json = json.unwrap_or_else(|error| error.to_string().into_bytes());
     blake3::hash(&json).to_hex().chars().take(16).collect()
 }
 

@@ -72,52 +72,17 @@ impl App {
         for service in services {
             stages::spawn(&mut tasks, *service, config, &parts, &shutdown)?;
         }
-        let (table, data_folder) = (
-            Arc::clone(&parts.table),
-            PathBuf::from(&config.store.data_folder),
-        );
-        gauges::register(
-            &parts.registry,
-            table,
-            data_folder,
-            parts.stores.damage.clone(),
-        )?;
-        let lag = lag::LagGauges::register(&parts.registry, config.store.forgets_after())?
-            .follow(Arc::clone(&parts), shutdown.clone());
-        watch::keep(&mut tasks, "the gauges of the lag", lag, &shutdown);
-        let sets = set_gauges::SetGauges::register(&parts.registry)?
-            .follow(Arc::clone(&parts), shutdown.clone());
-        watch::keep(&mut tasks, "the gauges of knowledge sets", sets, &shutdown);
-        let mut url = None;
-        if let Some(listener) = bind(config, services, listen)? {
-            let address = listener
-                .local_addr()
-                .context("cannot read the address of the listener")?;
-            let (stopped, server) = (
-                shutdown.clone().cancelled_owned(),
-                config.query_api.server.clone(),
-            );
-            if services.contains(&Service::Query) {
-                let state = ServerState::new(
-                    parts.server_parts(config, services)?,
-                    server,
-                    config.query_api.ask.clone(),
-                )?;
-                tasks.spawn(async move {
-                    serve(state, listener, stopped)
-                        .await
-                        .context("the query server stopped")
-                });
-            } else {
-                let operations = Operations::new(parts.operations_parts(config, services), server)?;
-                tasks.spawn(async move {
-                    serve_operations(operations, listener, stopped)
-                        .await
-                        .context("the health server stopped")
-                });
+        spawn_gauges(&mut tasks, config, &parts, &shutdown)?;
+        let url = match bind(config, services, listen)? {
+            Some(listener) => {
+                let address = listener
+                    .local_addr()
+                    .context("cannot read the address of the listener")?;
+                spawn_server(&mut tasks, listener, (config, services), &parts, &shutdown)?;
+                Some(format!("http://{address}"))
             }
-            url = Some(format!("http://{address}"));
-        }
+            None => None,
+        };
         // Verbs look here for whom to talk to: of several processes that is the one that answers
         // questions.
         let is_to_be_asked =
@@ -217,4 +182,58 @@ pub fn runtime() -> Result<tokio::runtime::Runtime> {
         .thread_keep_alive(KEPT_THREADS)
         .build();
     runtime.context("cannot start the async runtime")
+}
+
+/// Figures of documents, of the lag and of knowledge sets, for `/metrics`.
+fn spawn_gauges(
+    tasks: &mut JoinSet<Result<()>>,
+    config: &Config,
+    parts: &Arc<Parts>,
+    shutdown: &CancellationToken,
+) -> Result<()> {
+    gauges::register(
+        &parts.registry,
+        Arc::clone(&parts.table),
+        PathBuf::from(&config.store.data_folder),
+        parts.stores.damage.clone(),
+    )?;
+    let lag = lag::LagGauges::register(&parts.registry, config.store.forgets_after())?
+        .follow(Arc::clone(parts), shutdown.clone());
+    watch::keep(tasks, "the gauges of the lag", lag, shutdown);
+    let sets = set_gauges::SetGauges::register(&parts.registry)?
+        .follow(Arc::clone(parts), shutdown.clone());
+    watch::keep(tasks, "the gauges of knowledge sets", sets, shutdown);
+    Ok(())
+}
+
+/// The server of queries, or of health and metrics alone where this process answers none.
+fn spawn_server(
+    tasks: &mut JoinSet<Result<()>>,
+    listener: TcpListener,
+    (config, services): (&Config, &[Service]),
+    parts: &Parts,
+    shutdown: &CancellationToken,
+) -> Result<()> {
+    let stopped = shutdown.clone().cancelled_owned();
+    let server = config.query_api.server.clone();
+    if services.contains(&Service::Query) {
+        let state = ServerState::new(
+            parts.server_parts(config, services)?,
+            server,
+            config.query_api.ask.clone(),
+        )?;
+        tasks.spawn(async move {
+            serve(state, listener, stopped)
+                .await
+                .context("the query server stopped")
+        });
+    } else {
+        let operations = Operations::new(parts.operations_parts(config, services), server)?;
+        tasks.spawn(async move {
+            serve_operations(operations, listener, stopped)
+                .await
+                .context("the health server stopped")
+        });
+    }
+    Ok(())
 }

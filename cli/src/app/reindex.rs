@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tributary_enrich::Pipelines;
-use tributary_indexer::ReindexDesk;
+use tributary_indexer::ReindexRequests;
 use tributary_query_api::reindexing::Reindexing;
 use tributary_schemas::Result;
 use tributary_schemas::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
@@ -13,7 +13,7 @@ use super::Parts;
 
 /// Builds for HTTP.
 pub struct ReindexSide {
-    desk: ReindexDesk,
+    requests: ReindexRequests,
     pipelines: Arc<Pipelines>,
 }
 
@@ -21,7 +21,7 @@ impl ReindexSide {
     /// On top of the given parts.
     pub fn new(parts: &Parts) -> Self {
         let generations = Arc::clone(parts.pipelines.generations());
-        let desk = ReindexDesk {
+        let requests = ReindexRequests {
             topics: parts.stores.topics.clone(),
             table: Arc::clone(&parts.table),
             index: Arc::clone(&parts.stores.index),
@@ -29,7 +29,7 @@ impl ReindexSide {
             clock: Arc::clone(&parts.clock),
         };
         Self {
-            desk,
+            requests,
             pipelines: Arc::clone(&parts.pipelines),
         }
     }
@@ -38,15 +38,15 @@ impl ReindexSide {
 #[async_trait]
 impl Reindexing for ReindexSide {
     async fn request(&self, knowledge_sets: Vec<String>) -> Result<ReindexRequest> {
-        self.desk.request(knowledge_sets).await
+        self.requests.request(knowledge_sets).await
     }
 
     async fn cancel(&self) -> Result<ReindexReport> {
-        self.desk.cancel().await
+        self.requests.cancel().await
     }
 
     async fn rollback(&self) -> Result<ReindexReport> {
-        self.desk.rollback().await
+        self.requests.rollback().await
     }
 
     async fn overview(&self) -> Result<ReindexOverview> {
@@ -54,7 +54,7 @@ impl Reindexing for ReindexSide {
         // Reads files of the configuration.
         let outdated = tokio::task::spawn_blocking(move || pipelines.outdated()).await;
         let outdated = outdated.unwrap_or_else(|_| Ok(Vec::new()));
-        self.desk
+        self.requests
             .overview(outdated.unwrap_or_else(|error| vec![error.full_message()]))
             .await
     }

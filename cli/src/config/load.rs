@@ -66,21 +66,8 @@ pub fn load(
     if let Some(folder) = data_folder {
         set_data_folder(&mut table, folder);
     }
-    if !problems.is_empty() {
-        bail!(
-            "the configuration has {}:\n  {}",
-            count(problems.len()),
-            problems.join("\n  ")
-        );
-    }
-    let unusable = unusable(&table, &defaults);
-    if !unusable.is_empty() {
-        bail!(
-            "the configuration has {}:\n  {}",
-            count(unusable.len()),
-            unusable.join("\n  ")
-        );
-    }
+    refuse(&problems)?;
+    refuse(&unusable(&table, &defaults))?;
     let mut config: Config = Value::Table(table.clone())
         .try_into()
         .context("the configuration cannot be used")?;
@@ -89,21 +76,27 @@ pub fn load(
         .models
         .search_folders
         .extend(models_near_the_program());
-    let (file, profile, data_folder) = (
-        file.map(Path::to_owned),
-        profile.map(str::to_owned),
-        data_folder.map(Path::to_owned),
-    );
     config.origin = Some(Origin {
-        file,
-        profile,
-        data_folder,
+        file: file.map(Path::to_owned),
+        profile: profile.map(str::to_owned),
+        data_folder: data_folder.map(Path::to_owned),
     });
     Ok(Loaded {
         config,
         table,
         files,
     })
+}
+
+fn refuse(problems: &[String]) -> Result<()> {
+    if !problems.is_empty() {
+        bail!(
+            "the configuration has {}:\n  {}",
+            count(problems.len()),
+            problems.join("\n  ")
+        );
+    }
+    Ok(())
 }
 
 /// A program that was built in a checkout, or lies beside its models, finds them from any working

@@ -132,8 +132,8 @@ mod tests {
 
     #[test]
     fn environment_values_take_the_type_of_the_default() {
-        let defaults: Table =
-            toml::from_str("[a]\nname = 'x'\ncount = 1\nlist = []").unwrap_or_default();
+        let defaults: Table = toml::from_str("[a]\nname = 'x'\ncount = 1\nlist = []")
+            .unwrap_or_else(|error| panic!("{error}"));
         let variables = [
             ("TRIBUTARY__A__NAME", "42"),
             ("TRIBUTARY__A__COUNT", "42"),

@@ -18,6 +18,27 @@ use crate::print::{self, Outcome};
 /// it is not there.
 pub fn run(config: &Config, wanted: &ChunkFile) -> Result<Outcome> {
     let argument = &wanted.file;
+    let clean = converted(config, wanted)?;
+    let tokens = tributary_models::token_counter(
+        &config.models,
+        &Path::new(&config.store.data_folder).join("models"),
+    );
+    let strategy = strategy(config, wanted, &clean)?;
+    let cut = chunkers::cut(&clean, strategy, &config.enrich.chunker, tokens.as_ref());
+    if let Some(fallback) = cut.fallback() {
+        print::note(&format!("cut by {fallback}"));
+    }
+    let chunks = cut.finish(ModelTexts::default(), tokens.as_ref());
+    let rows: Vec<Value> = chunks.iter().map(row).collect();
+    print::result(argument.output, &json!({"chunks": rows}), || {
+        chunks.iter().map(describe).collect::<Vec<_>>().join("\n\n")
+    })?;
+    Ok(Outcome::Done)
+}
+
+/// The file as a document that no step of a source profile has cleaned.
+fn converted(config: &Config, wanted: &ChunkFile) -> Result<CleanDocument> {
+    let argument = &wanted.file;
     let bytes = std::fs::read(&argument.file)
         .with_context(|| format!("cannot read {}", argument.file.display()))?;
     let name = argument
@@ -35,28 +56,13 @@ pub fn run(config: &Config, wanted: &ChunkFile) -> Result<Outcome> {
         title: converted.title.unwrap_or_default(),
         ..DocumentHeader::default()
     };
-    let clean = CleanDocument {
+    Ok(CleanDocument {
         document,
         markdown,
         images: converted.images,
         page_starts,
         ..CleanDocument::default()
-    };
-    let tokens = tributary_models::token_counter(
-        &config.models,
-        &Path::new(&config.store.data_folder).join("models"),
-    );
-    let strategy = strategy(config, wanted, &clean)?;
-    let cut = chunkers::cut(&clean, strategy, &config.enrich.chunker, tokens.as_ref());
-    if let Some(fallback) = cut.fallback() {
-        print::note(&format!("cut by {fallback}"));
-    }
-    let chunks = cut.finish(ModelTexts::default(), tokens.as_ref());
-    let rows: Vec<Value> = chunks.iter().map(row).collect();
-    print::result(argument.output, &json!({"chunks": rows}), || {
-        chunks.iter().map(describe).collect::<Vec<_>>().join("\n\n")
-    })?;
-    Ok(Outcome::Done)
+    })
 }
 
 /// The one that is asked for, else that of the source's profile.

@@ -100,9 +100,8 @@ fn describe(letter: &DeadLetter) -> String {
 
 fn show(client: &Client, id: &str, output: Output) -> Result<Outcome> {
     let detail: DeadLetterDetail = client.get(&format!("/v1/dead-letters/{}", segment(id)))?;
-    print::result(output, &detail, || {
-        serde_json::to_string_pretty(&detail).unwrap_or_default()
-    })?;
+    let text = serde_json::to_string_pretty(&detail)?;
+    print::result(output, &detail, || text)?;
     Ok(Outcome::Done)
 }
 

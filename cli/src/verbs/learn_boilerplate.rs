@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use serde_json::json;
+use serde_json::{Value, json};
 use tributary_ingest::SourceCleaning;
 use tributary_ingest::boilerplate::{LearnLimits, Learned, learn};
 use tributary_schemas::{Error, ErrorKind};
 
 use super::profiles::{clean, refuse_nothing};
-use super::publish::{Roots, Rule};
+use super::publish::{Found, Roots, Rule};
 use crate::args::{Global, LearnBoilerplate};
 use crate::config::Config;
 use crate::conversion;
@@ -21,32 +21,12 @@ use crate::print::{self, Outcome};
 /// counts, and writes the file.
 pub fn run(global: &Global, config: &Config, arguments: &LearnBoilerplate) -> Result<Outcome> {
     refuse_reviewed(&arguments.file)?;
-    let profiles = Arc::new(tributary_taxonomy::parse_source_profiles(
-        &config.taxonomy,
-        Path::new(""),
-    )?);
-    let cleaning = SourceCleaning::before_learned_boilerplate(
-        profiles,
-        &arguments.source,
-        &config.ingest.cleaners,
-        config.convert.maximum_title_characters,
-    )?;
+    let cleaning = cleaning(config, &arguments.source)?;
     let roots = Roots::of(global, config, &arguments.source)?;
     let rule = Rule::new(arguments.root.as_deref(), &roots)?;
     let found = rule.select(&arguments.paths)?.files;
     refuse_nothing(&found)?;
-    let pool = conversion::pool(config);
-    let bar = print::progress_bar(found.len() as u64, "reading");
-    let (mut texts, mut failed) = (Vec::new(), Vec::new());
-    for file in &found {
-        match clean(&pool, &cleaning, &arguments.source, file) {
-            Ok(clean) => texts.push(clean.markdown),
-            Err(error) => failed
-                .push(json!({"source_path": file.source_path, "reason": format!("{error:#}")})),
-        }
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
+    let (texts, failed) = clean_all(config, &cleaning, &arguments.source, &found);
     let limits = LearnLimits {
         minimum_documents: arguments.minimum_documents,
         minimum_share: arguments.minimum_share,
@@ -59,6 +39,38 @@ pub fn run(global: &Global, config: &Config, arguments: &LearnBoilerplate) -> Re
         describe(arguments, &learned, failed.len())
     })?;
     Ok(Outcome::of(learned.documents, failed.len()))
+}
+
+fn cleaning(config: &Config, source: &str) -> Result<SourceCleaning> {
+    let profiles = tributary_taxonomy::parse_source_profiles(&config.taxonomy, Path::new(""))?;
+    Ok(SourceCleaning::before_learned_boilerplate(
+        Arc::new(profiles),
+        source,
+        &config.ingest.cleaners,
+        config.convert.maximum_title_characters,
+    )?)
+}
+
+/// The cleaned texts, and the files that could not be read with the reasons.
+fn clean_all(
+    config: &Config,
+    cleaning: &SourceCleaning,
+    source: &str,
+    files: &[Found],
+) -> (Vec<String>, Vec<Value>) {
+    let pool = conversion::pool(config);
+    let bar = print::progress_bar(files.len() as u64, "reading");
+    let (mut texts, mut failed) = (Vec::new(), Vec::new());
+    for file in files {
+        match clean(&pool, cleaning, source, file) {
+            Ok(clean) => texts.push(clean.markdown),
+            Err(error) => failed
+                .push(json!({"source_path": file.source_path, "reason": format!("{error:#}")})),
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    (texts, failed)
 }
 
 /// Whoever reviewed a file would lose the review.

@@ -57,7 +57,9 @@ fn disk(folder: &Path, minimum_free_bytes: u64) -> Result<String> {
 /// As many as a server takes at its start.
 fn file_handles() -> Result<String> {
     app::raise_open_files();
-    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let limits = std::fs::read_to_string("/proc/self/limits")
+        .ok()
+        .unwrap_or_default();
     let line = limits
         .lines()
         .find_map(|line| line.strip_prefix("Max open files"));

@@ -259,7 +259,8 @@ fn row(chunk: &Chunk) -> Value {
 
 fn describe(clean: &CleanDocument, profile: &str, chunker: &str, chunks: usize) -> String {
     let document = &clean.document;
-    let attributes = serde_json::to_string(&document.attributes).unwrap_or_default();
+    let attributes =
+        serde_json::to_string(&document.attributes).unwrap_or_else(|error| error.to_string());
     let edition = document
         .edition
         .as_ref()

@@ -63,7 +63,7 @@ impl Quiescence {
             return Ok(());
         }
         self.looked = Instant::now();
-        let metrics = client.get_text("/metrics").unwrap_or_default();
+        let metrics = client.get_text("/metrics").ok().unwrap_or_default();
         let lag = by_stage(&metrics, "tributary_lag_records");
         if lag != self.lag && !self.lag.is_empty() {
             self.lag = lag;
@@ -72,7 +72,17 @@ impl Quiescence {
         }
         self.lag = lag;
         let taken = by_stage(&metrics, "tributary_stage_records_in_progress");
-        let mut what = describe(&self.states, &self.lag, &taken);
+        self.report(still, limit, &taken)
+    }
+
+    /// Says what is waited for; an error once patience is over.
+    fn report(
+        &mut self,
+        still: Duration,
+        limit: Duration,
+        taken: &BTreeMap<String, u64>,
+    ) -> Result<()> {
+        let mut what = describe(&self.states, &self.lag, taken);
         if !self.work.is_empty() {
             what.push_str(&format!("; at work: {}", self.work.join(", ")));
         }

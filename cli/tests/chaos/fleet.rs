@@ -296,10 +296,12 @@ impl Fleet {
 
     /// Log lines that must not be there.
     pub fn panics(&self) -> Vec<String> {
-        let texts = self
-            .logs()
-            .into_iter()
-            .map(|path| (path.clone(), fs::read_to_string(path).unwrap_or_default()));
+        let texts = self.logs().into_iter().map(|path| {
+            (
+                path.clone(),
+                fs::read_to_string(path).ok().unwrap_or_default(),
+            )
+        });
         let panics = texts.filter_map(|(path, text)| {
             let line = text.lines().find(|line| line.contains("panicked"))?;
             Some(format!(
@@ -346,9 +348,7 @@ impl Fleet {
 impl Process {
     /// Whether it says so.
     fn runs(&self) -> bool {
-        fs::read_to_string(&self.log)
-            .unwrap_or_default()
-            .contains("tributary runs ")
+        fs::read_to_string(&self.log).is_ok_and(|text| text.contains("tributary runs "))
     }
 
     fn signal(&self, name: &str) {
@@ -361,7 +361,7 @@ impl Process {
     }
 
     fn tail(&self) -> String {
-        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        let text = fs::read_to_string(&self.log).ok().unwrap_or_default();
         let skipped = text.lines().count().saturating_sub(15);
         format!(
             "{}:\n{}",

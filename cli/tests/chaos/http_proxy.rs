@@ -69,7 +69,7 @@ impl HttpProxy {
             for client in listener.incoming().flatten() {
                 let state = Arc::clone(&shared);
                 // A failed connection is what this is for.
-                std::thread::spawn(move || serve(client, &state).unwrap_or_default());
+                std::thread::spawn(move || serve(client, &state).ok());
             }
         });
         Self { port, state }

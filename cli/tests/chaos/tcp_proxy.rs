@@ -29,8 +29,8 @@ struct Open {
 
 impl Open {
     fn end(&self) {
-        self.client.shutdown(Shutdown::Both).unwrap_or_default();
-        self.server.shutdown(Shutdown::Both).unwrap_or_default();
+        self.client.shutdown(Shutdown::Both).ok();
+        self.server.shutdown(Shutdown::Both).ok();
     }
 }
 
@@ -105,7 +105,9 @@ fn owns(process: u32, connection: &TcpStream) -> bool {
     let Ok(peer) = connection.peer_addr() else {
         return false;
     };
-    let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+    let table = std::fs::read_to_string("/proc/net/tcp")
+        .ok()
+        .unwrap_or_default();
     let local = format!("0100007F:{:04X}", peer.port());
     let row = table
         .lines()
@@ -151,7 +153,7 @@ fn relay(client: TcpStream, state: &Arc<State>) {
 }
 
 fn pass(mut from: TcpStream, mut to: TcpStream, state: &State) {
-    to.set_nodelay(true).unwrap_or_default();
+    to.set_nodelay(true).ok();
     let mut piece = vec![0; 64 << 10];
     while let Ok(length) = from.read(&mut piece) {
         let delay_ms = state.delay_ms.load(Ordering::Relaxed);
@@ -163,6 +165,6 @@ fn pass(mut from: TcpStream, mut to: TcpStream, state: &State) {
         }
     }
     // Whoever read from the other side learns of it too.
-    from.shutdown(Shutdown::Both).unwrap_or_default();
-    to.shutdown(Shutdown::Both).unwrap_or_default();
+    from.shutdown(Shutdown::Both).ok();
+    to.shutdown(Shutdown::Both).ok();
 }

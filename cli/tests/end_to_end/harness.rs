@@ -192,8 +192,7 @@ impl Server {
             let mut rest = String::new();
             stdout
                 .read_to_string(&mut rest)
-                .map(|_| rest)
-                .unwrap_or_default()
+                .map_or_else(|_| String::new(), |_| rest)
         });
         let settings = ureq::Agent::config_builder()
             .http_status_as_error(false)

@@ -185,6 +185,7 @@ fn real() -> Vec<Document> {
     files.sort();
     let named = |path: &PathBuf| {
         path.strip_prefix(&folder)
+            .ok()
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default()
     };

@@ -93,30 +93,8 @@ const OLE_STREAMS: &[(&str, Format, &str)] = &[
 /// Which format a ZIP container holds, by the names in its directory; by names anywhere near its
 /// ends, or by its own `name`, if the directory is damaged.
 pub(super) fn zip_content(bytes: &[u8], name: Option<&str>) -> Detected {
-    let head = bytes.get(..bytes.len().min(SAMPLE_BYTES)).unwrap_or(bytes);
-    let tail = bytes
-        .get(bytes.len().saturating_sub(SAMPLE_BYTES)..)
-        .unwrap_or(bytes);
-    let stands = |text: &[u8]| {
-        [head, tail]
-            .iter()
-            .any(|part| part.windows(text.len()).any(|window| window == text))
-    };
     let names = zip_names(bytes);
-    let holds = |member: &[u8]| {
-        if member.starts_with(b"application/") {
-            // Not a name: what the member `mimetype`, which comes first and is not packed, says.
-            return head
-                .windows(member.len())
-                .take(256)
-                .any(|window| window == member);
-        }
-        if names.is_empty() {
-            stands(member)
-        } else {
-            names.iter().any(|name| name.starts_with(member))
-        }
-    };
+    let holds = |member: &[u8]| zip_holds(bytes, &names, member);
     if holds(b"application/epub+zip") || holds(b"META-INF/container.xml") {
         return Detected::new(Format::Epub, "application/epub+zip");
     }
@@ -136,6 +114,27 @@ pub(super) fn zip_content(bytes: &[u8], name: Option<&str>) -> Detected {
         Some((_, format, media_type)) => Detected::new(*format, media_type),
         None => Detected::new(Format::Unsupported("a ZIP archive"), "application/zip"),
     }
+}
+
+/// Whether a container has a member of this name, or says at its start that it is of this type.
+fn zip_holds(bytes: &[u8], names: &[&[u8]], member: &[u8]) -> bool {
+    let head = bytes.get(..bytes.len().min(SAMPLE_BYTES)).unwrap_or(bytes);
+    if member.starts_with(b"application/") {
+        // Not a name: what the member `mimetype`, which comes first and is not packed, says.
+        return head
+            .windows(member.len())
+            .take(256)
+            .any(|window| window == member);
+    }
+    if !names.is_empty() {
+        return names.iter().any(|name| name.starts_with(member));
+    }
+    let tail = bytes
+        .get(bytes.len().saturating_sub(SAMPLE_BYTES)..)
+        .unwrap_or(bytes);
+    [head, tail]
+        .iter()
+        .any(|part| part.windows(member.len()).any(|window| window == member))
 }
 
 /// What a file of this name has among its members.

@@ -308,9 +308,10 @@ impl ConversionPool {
     ) -> std::result::Result<Result<Converted>, Death> {
         let limit = Duration::from_millis(self.config.conversion_timeout_ms) + GRACE;
         let drawing = limit + Duration::from_millis(self.config.slides.drawing_timeout_ms);
-        let most = usize::try_from(self.config.maximum_result_bytes()).unwrap_or(usize::MAX);
+        let maximum_bytes =
+            usize::try_from(self.config.maximum_result_bytes()).unwrap_or(usize::MAX);
         let draw = |format| self.draw(job.bytes, format);
-        let answer = worker.ask(job, &Patience { limit, drawing }, most, &draw)?;
+        let answer = worker.ask(job, &Patience { limit, drawing }, maximum_bytes, &draw)?;
         if worker.documents < self.config.documents_per_worker {
             self.idle
                 .lock()
@@ -342,10 +343,10 @@ impl ConversionPool {
             return too_long(self.config.conversion_timeout_ms);
         }
         if how.contains("SIGXFSZ") {
-            let most = self.config.maximum_temporary_file_bytes();
+            let maximum_bytes = self.config.maximum_temporary_file_bytes();
             return Error::new(
                 ErrorKind::Invalid,
-                format!("conversion needed a temporary file of more than {most} bytes"),
+                format!("conversion needed a temporary file of more than {maximum_bytes} bytes"),
             )
             .with_hint("split the document, or raise `convert.tables.maximum_sheet_bytes`");
         }

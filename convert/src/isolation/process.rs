@@ -128,7 +128,7 @@ impl Worker {
         &mut self,
         job: Job<'_>,
         patience: &Patience,
-        most: usize,
+        maximum_bytes: usize,
         draw: &dyn Fn(SlideFormat) -> Result<Vec<u8>>,
     ) -> std::result::Result<Result<Converted>, Death> {
         let head = RequestHead {
@@ -151,7 +151,7 @@ impl Worker {
                     told
                 }
             };
-            protocol::read_answer(answers, most, on_sign)
+            protocol::read_answer(answers, maximum_bytes, on_sign)
         })
     }
 
@@ -176,7 +176,9 @@ impl Worker {
             let watch = std::thread::Builder::new()
                 .spawn_scoped(scope, move || end_if_late(child, limit, &watched))?;
             // The watch may have ended it already.
-            let wait = |time| working.send(time).unwrap_or_default();
+            let wait = |time| {
+                working.send(time).ok();
+            };
             let answer = talk(requests, answers, &wait);
             drop(working);
             Ok((answer, watch.join().unwrap_or(false)))

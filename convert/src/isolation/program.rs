@@ -7,8 +7,8 @@ use super::confinement;
 use crate::slides::office::Order;
 
 /// Reads an [`Order`] as JSON from standard input, confines this process and becomes the program
-/// that is named. Called by the verb `draw-worker`; returns only with an error: `Unavailable` where
-/// the process cannot be confined as it must be, or the program not be started.
+/// that is named. What is behind the verb `draw-worker`. Returns only with an error: `Unavailable`
+/// where the process cannot be confined as it must be, or the program not be started.
 #[cfg(unix)]
 pub fn become_program() -> Result<()> {
     use std::os::unix::process::CommandExt;

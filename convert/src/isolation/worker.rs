@@ -42,8 +42,8 @@ pub(super) struct Settings {
 /// What makes a document of bytes.
 pub type Converter = fn(Job<'_>, &Config, &Limits<'_>) -> Result<Converted>;
 
-/// Serves requests on standard input until it ends. Called by the verb `convert-worker` before any
-/// other thread exists.
+/// Serves requests on standard input until it ends. No other thread may exist yet. What is behind
+/// the verb `convert-worker`.
 pub fn serve() -> Result<()> {
     serve_with(convert)
 }

@@ -18,7 +18,7 @@ pub(super) fn base64(bytes: &[u8]) -> Vec<u8> {
     // then sure.
     STANDARD_NO_PAD.decode(&digits).unwrap_or_else(|_| {
         digits.truncate(digits.len() / 4 * 4);
-        STANDARD_NO_PAD.decode(&digits).unwrap_or_default()
+        STANDARD_NO_PAD.decode(&digits).ok().unwrap_or_default()
     })
 }
 

@@ -142,8 +142,8 @@ impl<'a> Compound<'a> {
     /// The bytes of a chain of sectors, at most `size` and at most as many as the file has.
     fn chain(&self, first: u32, size: usize) -> Vec<u8> {
         let (mut content, mut next) = (Vec::new(), first);
-        let most = size.min(self.bytes.len());
-        while content.len() < most
+        let length = size.min(self.bytes.len());
+        while content.len() < length
             && next < NO_SECTOR
             && let Some(sector) = self.sector(next)
         {
@@ -154,15 +154,15 @@ impl<'a> Compound<'a> {
                 .copied()
                 .unwrap_or(NO_SECTOR);
         }
-        content.truncate(most);
+        content.truncate(length);
         content
     }
 
     /// The bytes of a chain of small sectors.
     fn small_chain(&self, first: u32, size: usize) -> Vec<u8> {
         let (mut content, mut next) = (Vec::new(), first);
-        let most = size.min(self.small_stream.len());
-        while content.len() < most
+        let length = size.min(self.small_stream.len());
+        while content.len() < length
             && next < NO_SECTOR
             && let Some(at) = usize::try_from(next).ok()
         {
@@ -180,7 +180,7 @@ impl<'a> Compound<'a> {
             content.extend_from_slice(sector);
             next = self.small_table.get(at).copied().unwrap_or(NO_SECTOR);
         }
-        content.truncate(most);
+        content.truncate(length);
         content
     }
 

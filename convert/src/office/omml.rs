@@ -1,5 +1,5 @@
-//! Office Math (OMML) to LaTeX. Called for `m:oMath` and `m:oMathPara` by the converters of all
-//! office formats; element names and defaults are those of ECMA-376 part 1, section 22.1.
+//! Office Math (OMML) to LaTeX: the elements `m:oMath` and `m:oMathPara` of all office formats;
+//! element names and defaults are those of ECMA-376 part 1, section 22.1.
 
 use tributary_schemas::Result;
 

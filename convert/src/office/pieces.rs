@@ -1,6 +1,5 @@
 //! Runs of formatted text to the Markdown of one paragraph: white space, escapes, emphasis, links.
-//! Called by the readers of office documents, whose runs are cut anywhere; neighbours of one style
-//! are joined first.
+//! Runs of office documents are cut anywhere, so neighbours of one style are joined first.
 
 use std::rc::Rc;
 

@@ -1,5 +1,5 @@
-//! Tables without lines: rows whose pieces stand below each other. Only what is surely a table is
-//! taken; called by `layout` for each region.
+//! Tables without lines in a region: rows whose pieces stand below each other. Only what is surely
+//! a table is taken.
 
 use super::geometry::Area;
 use super::lines::{self, Line};

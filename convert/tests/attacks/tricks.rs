@@ -360,7 +360,7 @@ fn server(targets: &Targets) -> usize {
 }
 
 fn neighbours(targets: &Targets) -> impl Iterator<Item = &Path> {
-    let own = std::env::current_dir().unwrap_or_default();
+    let own = std::env::current_dir().unwrap();
     targets
         .neighbours
         .iter()

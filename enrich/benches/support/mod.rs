@@ -33,7 +33,9 @@ pub fn collect(folder: &Path, extensions: &[&str], files: &mut Vec<PathBuf>) {
 
 /// CPU seconds of this thread so far, from the kernel's own account.
 pub fn cpu_time() -> f64 {
-    let account = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let account = std::fs::read_to_string("/proc/thread-self/schedstat")
+        .ok()
+        .unwrap_or_default();
     let nanoseconds = account.split_whitespace().next();
     let nanoseconds = nanoseconds.and_then(|one| one.parse::<f64>().ok());
     nanoseconds.unwrap_or(0.0) / 1e9

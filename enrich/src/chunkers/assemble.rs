@@ -123,14 +123,7 @@ impl Cut {
             };
             let code = planned
                 .code
-                .map(|entry| match descriptions.next().flatten() {
-                    Some(description) => Box::new(CodeEntry {
-                        description,
-                        described_by: DescribedBy::Model,
-                        ..*entry
-                    }),
-                    None => entry,
-                });
+                .map(|entry| described(entry, descriptions.next().flatten()));
             let chunk_id = ids.next(planned.kind, &planned.section_path, &identity(&text, &code));
             let parent = planned.parent.and_then(|parent| chunks.get_mut(parent));
             let above = parent.map(|parent| {
@@ -159,6 +152,18 @@ impl Cut {
             });
         }
         chunks
+    }
+}
+
+/// The entry with the description that a model wrote, where it wrote one.
+fn described(entry: Box<CodeEntry>, description: Option<String>) -> Box<CodeEntry> {
+    match description {
+        Some(description) => Box::new(CodeEntry {
+            description,
+            described_by: DescribedBy::Model,
+            ..*entry
+        }),
+        None => entry,
     }
 }
 

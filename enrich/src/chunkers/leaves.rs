@@ -405,12 +405,12 @@ impl<'a> Packing<'a> {
     /// What the piece after `first..end` repeats: whole sentences where their length allows, else
     /// the end of one.
     fn overlap(&self, first: usize, end: usize, piece_tokens: usize) -> Option<Overlap> {
-        let most = (piece_tokens as f64 * self.measure.limits.overlap_maximum) as usize;
-        let least = (piece_tokens as f64 * self.measure.limits.overlap_minimum).ceil() as usize;
+        let maximum = (piece_tokens as f64 * self.measure.limits.overlap_maximum) as usize;
+        let minimum = (piece_tokens as f64 * self.measure.limits.overlap_minimum).ceil() as usize;
         let mut start = end;
         while start > first + 1 {
             let unit = self.units.get(start - 1)?;
-            if unit.unbreakable || self.sum(start - 1, end) > most {
+            if unit.unbreakable || self.sum(start - 1, end) > maximum {
                 break;
             }
             start -= 1;
@@ -420,8 +420,9 @@ impl<'a> Packing<'a> {
         let partial = self
             .units
             .get(start.checked_sub(1)?)
-            .filter(|unit| whole < least && !unit.unbreakable && start > first);
-        if let Some(overlap) = partial.and_then(|unit| self.tail(unit, least - whole, most - whole))
+            .filter(|unit| whole < minimum && !unit.unbreakable && start > first);
+        if let Some(overlap) =
+            partial.and_then(|unit| self.tail(unit, minimum - whole, maximum - whole))
         {
             return Some(Overlap {
                 start: overlap.start,
@@ -434,14 +435,14 @@ impl<'a> Packing<'a> {
         })
     }
 
-    /// The end of a unit with between `least` and `most` tokens: from a clause on, else from a word
+    /// The end of a unit with between `minimum` and `maximum` tokens: from a clause on, else from a word
     /// or character on.
-    fn tail(&self, unit: &Unit, least: usize, most: usize) -> Option<Overlap> {
+    fn tail(&self, unit: &Unit, minimum: usize, maximum: usize) -> Option<Overlap> {
         let text = self.outline.text(unit.range.clone());
         let spans = relative(self.outline.spans_in(&unit.range), unit.range.start);
         let fits = |start: usize| {
             let tokens = count(self.measure.tokens, text.get(start..)?);
-            (least..=most).contains(&tokens).then_some(Overlap {
+            (minimum..=maximum).contains(&tokens).then_some(Overlap {
                 start: unit.range.start + start,
                 tokens,
             })
@@ -454,7 +455,7 @@ impl<'a> Packing<'a> {
             .take(16)
             .find_map(|start| fits(*start));
         at_clause.or_else(|| {
-            let share = (least + most) as f64 / 2.0 / unit.tokens.max(1) as f64;
+            let share = (minimum + maximum) as f64 / 2.0 / unit.tokens.max(1) as f64;
             let guess = text.len() - ((text.len() as f64 * share) as usize).min(text.len());
             let guess = floor_boundary(text, guess);
             let word = text

@@ -18,9 +18,9 @@ pub(crate) struct Room {
 impl Room {
     /// For so many bytes; a longer text is let in alone.
     pub fn new(bytes: usize) -> Self {
-        let most = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);
-        let units = u32::try_from(bytes / UNIT_BYTES).unwrap_or(most);
-        let units = units.clamp(1, most);
+        let maximum = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);
+        let units = u32::try_from(bytes / UNIT_BYTES).unwrap_or(maximum);
+        let units = units.clamp(1, maximum);
         Self {
             free: Arc::new(Semaphore::new(units as usize)),
             units,

@@ -1,6 +1,5 @@
 //! Finds the models and the runtime that recognition needs, so that another process can open them.
-//! Called by the command line, which knows the folders; opened by ingest's conversion processes,
-//! which know nothing else.
+//! The command line knows the folders; conversion processes know only what is found here.
 
 use std::path::{Path, PathBuf};
 

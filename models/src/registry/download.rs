@@ -160,41 +160,53 @@ impl Downloader {
             }
             status => return Err(bad_status(url, status)),
         };
-        let mut output = std::fs::OpenOptions::new()
+        let output = std::fs::OpenOptions::new()
             .create(true)
             .append(start > 0)
             .write(true)
             .truncate(start == 0)
             .open(part)
             .map_err(failed)?;
-        let total_bytes = (file.bytes > 0).then_some(file.bytes);
-        let mut reader = response.into_body().into_reader();
-        let copied = copy_bytes(&mut reader, &mut output, &mut |done| {
-            progress(&Progress {
-                file: &file.name,
-                done_bytes: start + done,
-                total_bytes,
-            });
-        })
-        .map_err(|error| {
-            Error::new(
-                ErrorKind::Unavailable,
-                format!("downloading {url}: {error}"),
-            )
-            .with_hint("pull again: it goes on where it stopped")
-        })?;
-        if file.bytes > 0 && start + copied != file.bytes {
-            return Err(Error::new(
-                ErrorKind::Unavailable,
-                format!(
-                    "{url} ended after {} of {} bytes",
-                    start + copied,
-                    file.bytes
-                ),
-            ));
-        }
-        Ok(())
+        let reader = response.into_body().into_reader();
+        append(file, start, reader, output, progress)
     }
+}
+
+/// Appends what arrives to what is there already, `start` bytes, and checks the length.
+fn append(
+    file: &RemoteFile,
+    start: u64,
+    mut reader: impl std::io::Read,
+    mut output: std::fs::File,
+    progress: &mut dyn FnMut(&Progress<'_>),
+) -> Result<()> {
+    let url = &file.url;
+    let total_bytes = (file.bytes > 0).then_some(file.bytes);
+    let copied = copy_bytes(&mut reader, &mut output, &mut |done| {
+        progress(&Progress {
+            file: &file.name,
+            done_bytes: start + done,
+            total_bytes,
+        });
+    })
+    .map_err(|error| {
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("downloading {url}: {error}"),
+        )
+        .with_hint("pull again: it goes on where it stopped")
+    })?;
+    if file.bytes > 0 && start + copied != file.bytes {
+        return Err(Error::new(
+            ErrorKind::Unavailable,
+            format!(
+                "{url} ended after {} of {} bytes",
+                start + copied,
+                file.bytes
+            ),
+        ));
+    }
+    Ok(())
 }
 
 fn unreachable_host(url: &str, error: &ureq::Error) -> Error {

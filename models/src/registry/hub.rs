@@ -56,44 +56,21 @@ impl Hub {
         progress: &mut dyn FnMut(&Progress<'_>),
     ) -> Result<()> {
         let files = self.list(name)?;
-        let find = |path: &str| files.iter().find(|file| file.path == path);
-        let upstream = match find("config.json") {
-            Some(_) => self.json(name, "config.json")?,
-            None => {
-                return Err(Error::new(
-                    ErrorKind::Unsupported,
-                    format!("`{name}` on {} has no config.json", self.address),
-                ));
-            }
-        };
-        let onnx_path = match upstream["onnx_file"].as_str() {
-            Some(path) => find(path),
-            None => ONNX_FILES.iter().find_map(|path| find(path)),
-        };
-        let (Some(onnx), Some(tokenizer)) = (
-            onnx_path,
-            find(
-                upstream["tokenizer_file"]
-                    .as_str()
-                    .unwrap_or("tokenizer.json"),
-            ),
-        ) else {
-            return Err(Error::new(ErrorKind::Unsupported, format!("`{name}` on {} has no ONNX file or no tokenizer.json", self.address))
-                .with_hint("choose a model that was exported to ONNX, or export it and pull from a local folder"));
-        };
+        if find(&files, "config.json").is_none() {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!("`{name}` on {} has no config.json", self.address),
+            ));
+        }
+        let upstream = self.json(name, "config.json")?;
+        let (onnx, tokenizer) = needed(&files, &upstream).ok_or_else(|| {
+            Error::new(ErrorKind::Unsupported, format!("`{name}` on {} has no ONNX file or no tokenizer.json", self.address))
+                .with_hint("choose a model that was exported to ONNX, or export it and pull from a local folder")
+        })?;
         let mut checksums = Map::new();
         for file in [tokenizer, onnx] {
             let local = local_name(&file.path);
-            let sha256 = file
-                .lfs
-                .as_ref()
-                .map(|large| large.oid.trim_start_matches("sha256:").to_ascii_lowercase());
-            let remote = RemoteFile {
-                url: self.file_url(name, &file.path),
-                name: file.path.clone(),
-                bytes: file.size,
-                sha256,
-            };
+            let remote = self.remote(name, file);
             let checksum = self
                 .downloader
                 .fetch(&remote, &folder.join(local), progress)?;
@@ -109,6 +86,19 @@ impl Hub {
             .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
         std::fs::write(folder.join("config.json"), text)
             .map_err(|error| Error::io("writing config.json", &error))
+    }
+
+    fn remote(&self, name: &str, file: &ListedFile) -> RemoteFile {
+        let sha256 = file
+            .lfs
+            .as_ref()
+            .map(|large| large.oid.trim_start_matches("sha256:").to_ascii_lowercase());
+        RemoteFile {
+            url: self.file_url(name, &file.path),
+            name: file.path.clone(),
+            bytes: file.size,
+            sha256,
+        }
     }
 
     fn list(&self, name: &str) -> Result<Vec<ListedFile>> {
@@ -177,7 +167,7 @@ impl Hub {
             "onnx_file": onnx_file,
             "tokenizer_file": "tokenizer.json",
             "hidden_size": upstream["hidden_size"].as_u64().unwrap_or(0),
-            "max_length": max_length(upstream, &optional("tokenizer_config.json")),
+            "max_length": maximum_length(upstream, &optional("tokenizer_config.json")),
             "pooling": pooling_name(&pooling),
             "normalize": true,
             "query_prefix": query_prefix,
@@ -211,6 +201,25 @@ fn with_checksums(mut settings: Value, checksums: Map<String, Value>) -> Value {
     settings
 }
 
+fn find<'a>(files: &'a [ListedFile], path: &str) -> Option<&'a ListedFile> {
+    files.iter().find(|file| file.path == path)
+}
+
+/// The ONNX file and the tokenizer: those that the model's settings name, or the usual ones.
+fn needed<'a>(
+    files: &'a [ListedFile],
+    upstream: &Value,
+) -> Option<(&'a ListedFile, &'a ListedFile)> {
+    let onnx = match upstream["onnx_file"].as_str() {
+        Some(path) => find(files, path),
+        None => ONNX_FILES.iter().find_map(|path| find(files, path)),
+    };
+    let tokenizer = upstream["tokenizer_file"]
+        .as_str()
+        .unwrap_or("tokenizer.json");
+    onnx.zip(find(files, tokenizer))
+}
+
 fn pooling_name(config: &Value) -> &'static str {
     match config {
         _ if config["pooling_mode_cls_token"] == true => "cls",
@@ -221,7 +230,7 @@ fn pooling_name(config: &Value) -> &'static str {
 
 /// Most tokens: positions of the model (RoBERTa's start after the padding id) and the tokenizer's
 /// own limit, whichever is less.
-fn max_length(upstream: &Value, tokenizer: &Value) -> u64 {
+fn maximum_length(upstream: &Value, tokenizer: &Value) -> u64 {
     let mut positions = upstream["max_position_embeddings"].as_u64().unwrap_or(512);
     if upstream["model_type"]
         .as_str()
@@ -265,11 +274,17 @@ mod tests {
     #[test]
     fn settings_are_read_as_the_libraries_mean_them() {
         let bert = json!({"max_position_embeddings": 512, "model_type": "bert", "pad_token_id": 0});
-        assert_eq!(max_length(&bert, &json!({"model_max_length": 256})), 256);
-        assert_eq!(max_length(&bert, &json!({"model_max_length": 1e30})), 512);
+        assert_eq!(
+            maximum_length(&bert, &json!({"model_max_length": 256})),
+            256
+        );
+        assert_eq!(
+            maximum_length(&bert, &json!({"model_max_length": 1e30})),
+            512
+        );
         let roberta =
             json!({"max_position_embeddings": 514, "model_type": "xlm-roberta", "pad_token_id": 1});
-        assert_eq!(max_length(&roberta, &Value::Null), 512);
+        assert_eq!(maximum_length(&roberta, &Value::Null), 512);
         assert_eq!(
             prefixes("intfloat/multilingual-e5-small", &Value::Null),
             ("query: ".to_owned(), "passage: ".to_owned())

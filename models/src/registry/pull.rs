@@ -112,6 +112,13 @@ fn copy_model(
         )
         .with_hint("a model is a folder with a config.json"));
     };
+    files_of(place)?
+        .iter()
+        .try_for_each(|file| copy_file(place, file, staging, progress))
+}
+
+/// The files that a model needs, and what says how it may be used.
+fn files_of(place: &Path) -> Result<Vec<String>> {
     let model = ModelFolder::open(place)?;
     let mut files = vec!["config.json".to_owned()];
     files.extend(model.settings.files().cloned());
@@ -123,29 +130,36 @@ fn copy_model(
     );
     files.sort();
     files.dedup();
-    for file in files {
-        let failed = |error: std::io::Error| {
-            Error::io(
-                format_args!("copying {}", place.join(&file).display()),
-                &error,
-            )
-        };
-        let mut source = std::fs::File::open(place.join(&file)).map_err(failed)?;
-        let total = source.metadata().map_err(failed)?.len();
-        let target = staging.join(&file);
-        if let Some(parent) = target.parent() {
-            std::fs::create_dir_all(parent).map_err(failed)?;
-        }
-        let mut output = std::fs::File::create(target).map_err(failed)?;
-        copy_bytes(&mut source, &mut output, &mut |done_bytes| {
-            progress(&Progress {
-                file: &file,
-                done_bytes,
-                total_bytes: Some(total),
-            });
-        })
-        .map_err(failed)?;
+    Ok(files)
+}
+
+fn copy_file(
+    place: &Path,
+    file: &str,
+    staging: &Path,
+    progress: &mut dyn FnMut(&Progress<'_>),
+) -> Result<()> {
+    let failed = |error: std::io::Error| {
+        Error::io(
+            format_args!("copying {}", place.join(file).display()),
+            &error,
+        )
+    };
+    let mut source = std::fs::File::open(place.join(file)).map_err(failed)?;
+    let total = source.metadata().map_err(failed)?.len();
+    let target = staging.join(file);
+    if let Some(parent) = target.parent() {
+        std::fs::create_dir_all(parent).map_err(failed)?;
     }
+    let mut output = std::fs::File::create(target).map_err(failed)?;
+    copy_bytes(&mut source, &mut output, &mut |done_bytes| {
+        progress(&Progress {
+            file,
+            done_bytes,
+            total_bytes: Some(total),
+        });
+    })
+    .map_err(failed)?;
     Ok(())
 }
 

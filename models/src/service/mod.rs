@@ -238,8 +238,8 @@ impl Service {
         let at_first = patience.ill_attempts(self);
         let is_ill = self.ill_attempts.load(Ordering::Acquire) > at_first;
         if is_ill && before >= self.settings.waiting {
-            let most = self.settings.waiting;
-            let message = format!("is away, and as many documents wait for it as may ({most})");
+            let maximum = self.settings.waiting;
+            let message = format!("is away, and as many documents wait for it as may ({maximum})");
             return Err(ChatError::new(Reason::CircuitOpen, message));
         }
         let pause = LOOK_PAUSE.min(self.settings.circuit_pause);

@@ -45,11 +45,11 @@ impl LibraryTokenizer {
         Ok(self.plain(text)?.get_ids().to_vec())
     }
 
-    /// Encodes a text, cut to `max_length` tokens.
-    pub fn encode(&self, text: &str, max_length: usize) -> Result<EncodedText> {
+    /// Encodes a text, cut to `maximum_length` tokens.
+    pub fn encode(&self, text: &str, maximum_length: usize) -> Result<EncodedText> {
         let mut encoding = self.plain(text)?;
         encoding.truncate(
-            max_length.saturating_sub(self.single_extra),
+            maximum_length.saturating_sub(self.single_extra),
             0,
             TruncationDirection::Right,
         );
@@ -57,9 +57,14 @@ impl LibraryTokenizer {
     }
 
     /// Encodes a pair, the longer text cut first.
-    pub fn encode_pair(&self, first: &str, second: &str, max_length: usize) -> Result<EncodedText> {
+    pub fn encode_pair(
+        &self,
+        first: &str,
+        second: &str,
+        maximum_length: usize,
+    ) -> Result<EncodedText> {
         let (mut first, mut second) = (self.plain(first)?, self.plain(second)?);
-        let limit = max_length.saturating_sub(self.pair_extra);
+        let limit = maximum_length.saturating_sub(self.pair_extra);
         let (keep_first, keep_second) = truncation::longest_first(first.len(), second.len(), limit);
         first.truncate(keep_first, 0, TruncationDirection::Right);
         second.truncate(keep_second, 0, TruncationDirection::Right);

@@ -61,21 +61,29 @@ impl TextEncoder {
         Ok(Self::Library(Box::new(library)))
     }
 
-    /// Encodes a text, cut to `max_length` tokens, special tokens included.
-    pub fn encode(&self, text: &str, max_length: usize) -> Result<EncodedText> {
-        let text = bounded(text, max_length);
+    /// Encodes a text, cut to `maximum_length` tokens, special tokens included.
+    pub fn encode(&self, text: &str, maximum_length: usize) -> Result<EncodedText> {
+        let text = bounded(text, maximum_length);
         match self {
-            Self::Unigram(unigram) => unigram.encode(text, max_length),
-            Self::Library(library) => library.encode(text, max_length),
+            Self::Unigram(unigram) => unigram.encode(text, maximum_length),
+            Self::Library(library) => library.encode(text, maximum_length),
         }
     }
 
     /// Encodes a pair; the longer text is cut first until both fit.
-    pub fn encode_pair(&self, first: &str, second: &str, max_length: usize) -> Result<EncodedText> {
-        let (first, second) = (bounded(first, max_length), bounded(second, max_length));
+    pub fn encode_pair(
+        &self,
+        first: &str,
+        second: &str,
+        maximum_length: usize,
+    ) -> Result<EncodedText> {
+        let (first, second) = (
+            bounded(first, maximum_length),
+            bounded(second, maximum_length),
+        );
         match self {
-            Self::Unigram(unigram) => unigram.encode_pair(first, second, max_length),
-            Self::Library(library) => library.encode_pair(first, second, max_length),
+            Self::Unigram(unigram) => unigram.encode_pair(first, second, maximum_length),
+            Self::Library(library) => library.encode_pair(first, second, maximum_length),
         }
     }
 }
@@ -94,8 +102,8 @@ impl TokenCounter for TextEncoder {
 }
 
 /// The front of a text that can matter for a model of this limit.
-fn bounded(text: &str, max_length: usize) -> &str {
-    let limit = max_length.saturating_mul(BYTES_PER_TOKEN_LIMIT);
+fn bounded(text: &str, maximum_length: usize) -> &str {
+    let limit = maximum_length.saturating_mul(BYTES_PER_TOKEN_LIMIT);
     if text.len() <= limit {
         return text;
     }

@@ -161,15 +161,20 @@ impl UnigramTokenizer {
         self.limited_ids(text, usize::MAX)
     }
 
-    /// Encodes a text, cut to `max_length` tokens.
-    pub fn encode(&self, text: &str, max_length: usize) -> Result<EncodedText> {
-        let ids = self.limited_ids(text, max_length.saturating_sub(specials(&self.single)))?;
+    /// Encodes a text, cut to `maximum_length` tokens.
+    pub fn encode(&self, text: &str, maximum_length: usize) -> Result<EncodedText> {
+        let ids = self.limited_ids(text, maximum_length.saturating_sub(specials(&self.single)))?;
         Ok(fill_template(&self.single, &ids, &[]))
     }
 
     /// Encodes a pair, the longer text cut first.
-    pub fn encode_pair(&self, first: &str, second: &str, max_length: usize) -> Result<EncodedText> {
-        let limit = max_length.saturating_sub(specials(&self.pair));
+    pub fn encode_pair(
+        &self,
+        first: &str,
+        second: &str,
+        maximum_length: usize,
+    ) -> Result<EncodedText> {
+        let limit = maximum_length.saturating_sub(specials(&self.pair));
         // Whole lengths: which text is cut first depends on them.
         let (mut first, mut second) = (self.plain_ids(first)?, self.plain_ids(second)?);
         let (keep_first, keep_second) = truncation::longest_first(first.len(), second.len(), limit);

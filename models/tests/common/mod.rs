@@ -157,7 +157,9 @@ fn collect_lines(folder: &Path, all: &mut Vec<String>) {
 
 /// CPU seconds that this thread has used.
 pub fn cpu_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat")
+        .ok()
+        .unwrap_or_default();
     text.split(' ')
         .next()
         .and_then(|field| field.parse::<f64>().ok())

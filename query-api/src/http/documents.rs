@@ -534,7 +534,7 @@ async fn summaries(documents: &Documents, rows: Vec<DocumentRow>) -> Vec<Documen
         .inspect_err(|error| tracing::warn!(%error, "what is searchable is as reported"));
     let mut stored: HashMap<String, Option<IndexedDocument>> = document_ids
         .into_iter()
-        .zip(stored.unwrap_or_default())
+        .zip(stored.ok().unwrap_or_default())
         .collect();
     rows.into_iter()
         .map(|row| match stored.remove(&row.latest.document_id) {

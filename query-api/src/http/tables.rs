@@ -87,7 +87,7 @@ pub fn link(stored: &str, document_id: &str) -> String {
             link.push(char::from(byte));
         } else {
             // Writing into a string does not fail.
-            write!(link, "%{byte:02X}").unwrap_or_default();
+            write!(link, "%{byte:02X}").ok();
         }
     }
     link

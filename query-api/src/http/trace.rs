@@ -259,7 +259,7 @@ fn foreign_fetch(request: &ServiceRequest) -> Option<Problem> {
         request
             .headers()
             .get(name)
-            .map(|value| value.to_str().unwrap_or_default())
+            .map(|value| value.to_str().unwrap_or(""))
     };
     let site = header("sec-fetch-site").filter(|site| !matches!(*site, "same-origin" | "none"))?;
     let opens_a_page = header("sec-fetch-mode") == Some("navigate")

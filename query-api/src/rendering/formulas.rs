@@ -32,16 +32,16 @@ pub fn mathml(latex: &str, place: Place) -> Option<String> {
 
 /// How many groups are within each other at most.
 fn groups(latex: &str) -> usize {
-    let (mut open, mut most) = (0_usize, 0);
+    let (mut open, mut deepest) = (0_usize, 0);
     for character in latex.chars() {
         match character {
             '{' => open += 1,
             '}' => open = open.saturating_sub(1),
             _ => {}
         }
-        most = most.max(open);
+        deepest = deepest.max(open);
     }
-    most
+    deepest
 }
 
 fn rendered(latex: &str, place: Place) -> Option<String> {

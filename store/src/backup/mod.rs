@@ -1,5 +1,5 @@
-//! Backup and restore of what is embedded: the event log, the index, blobs, conversations. Called by
-//! the HTTP server (`POST /v1/backup`) and by the verbs `backup` and `restore`.
+//! Backup and restore of what is embedded: the event log, the index, blobs, conversations. What is
+//! behind `POST /v1/backup` and the verbs `backup` and `restore`.
 //!
 //! **What a backup is.** The image of a crash at one moment. The writers of the index are held,
 //! then the one writer of the log; what is durable in both at that moment is kept by hard links and

@@ -19,7 +19,7 @@ use super::{Blobs, failed, files};
 /// Folder of the entries.
 pub(crate) const FOLDER: &str = "cache";
 /// Most bytes of an entry.
-const MAX_BYTES: u64 = 1 << 20;
+const MAXIMUM_BYTES: u64 = 1 << 20;
 /// Longest time that reading one may take: something may lie in its place that never ends.
 const READ_DEADLINE: Duration = Duration::from_secs(10);
 
@@ -71,7 +71,7 @@ impl Blobs {
 
     async fn read_entry(&self, key: &str) -> object_store::Result<Bytes> {
         let found = self.store.get(&entry_path(key)).await?;
-        match found.meta.size > MAX_BYTES {
+        match found.meta.size > MAXIMUM_BYTES {
             true => Ok(Bytes::new()),
             false => found.bytes().await,
         }

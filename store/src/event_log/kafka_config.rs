@@ -184,19 +184,34 @@ impl Config {
     pub fn problems(&self) -> Vec<String> {
         let key = |name: &str| format!("store.event_log.kafka.{name}");
         let mut problems = Vec::new();
-        if self.brokers.split(',').any(|broker| {
-            broker
-                .trim()
-                .rsplit_once(':')
-                .is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err())
-        }) {
+        if !self.brokers.split(',').all(is_address) {
             problems.push(format!(
                 "{} must be `host:port`, several with commas, not `{}`",
                 key("brokers"),
                 self.brokers
             ));
         }
-        let ranges = [
+        let outside = self
+            .ranges()
+            .into_iter()
+            .filter(|(_, value, minimum, maximum)| !(minimum..=maximum).contains(&value));
+        problems.extend(outside.map(|(name, _, minimum, maximum)| {
+            format!("{} must lie between {minimum} and {maximum}", key(name))
+        }));
+        problems.extend(self.security_problems());
+        problems.extend(self.properties.0.keys().filter(|name| OURS.contains(&name.as_str())).map(|name| {
+            format!("{} must not set `{name}`: the event log's guarantees rest on it, or a key of its own sets it", key("properties"))
+        }));
+        #[cfg(feature = "kafka")]
+        if problems.is_empty() {
+            problems.extend(self.problems_of_clients());
+        }
+        problems
+    }
+
+    /// Keys with their values, and between what these must lie.
+    fn ranges(&self) -> [(&'static str, u64, u64, u64); 11] {
+        [
             (
                 "max_record_bytes",
                 self.max_record_bytes as u64,
@@ -233,22 +248,7 @@ impl Config {
                 self.session_timeout_ms,
                 86_400_000,
             ),
-        ];
-        let outside = ranges
-            .iter()
-            .filter(|(_, value, least, most)| !(least..=most).contains(&value));
-        problems.extend(outside.map(|(name, _, least, most)| {
-            format!("{} must lie between {least} and {most}", key(name))
-        }));
-        problems.extend(self.security_problems());
-        problems.extend(self.properties.0.keys().filter(|name| OURS.contains(&name.as_str())).map(|name| {
-            format!("{} must not set `{name}`: the event log's guarantees rest on it, or a key of its own sets it", key("properties"))
-        }));
-        #[cfg(feature = "kafka")]
-        if problems.is_empty() {
-            problems.extend(self.problems_of_clients());
-        }
-        problems
+        ]
     }
 
     fn security_problems(&self) -> Vec<String> {
@@ -323,4 +323,12 @@ impl Config {
     pub fn request_timeout(&self) -> Duration {
         Duration::from_millis(self.request_timeout_ms)
     }
+}
+
+/// Whether it is `host:port`.
+fn is_address(broker: &str) -> bool {
+    broker
+        .trim()
+        .rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
 }

@@ -39,15 +39,7 @@ pub async fn reconcile(
     table.for_each(|document_id, row| {
         found.accepted += 1;
         found.searchable += u64::from(row.is_searchable());
-        *match row.latest.state {
-            State::Indexed => &mut found.indexed,
-            State::Skipped => &mut found.skipped,
-            State::Deleted => &mut found.deleted,
-            State::Dead => &mut found.dead,
-            State::Accepted | State::Chunking | State::Embedding | State::Indexing => {
-                &mut found.in_flight
-            }
-        } += 1;
+        *count_of(&mut found, row.latest.state) += 1;
         let stuck = !row.latest.state.is_final()
             && waiting_records == 0
             && earlier.get(document_id) == Some(&row.latest.version);
@@ -70,6 +62,18 @@ pub async fn reconcile(
         && found.orphan_chunks.is_empty()
         && found.duplicate_chunks.is_empty();
     Ok(found)
+}
+
+fn count_of(found: &mut Reconciliation, state: State) -> &mut u64 {
+    match state {
+        State::Indexed => &mut found.indexed,
+        State::Skipped => &mut found.skipped,
+        State::Deleted => &mut found.deleted,
+        State::Dead => &mut found.dead,
+        State::Accepted | State::Chunking | State::Embedding | State::Indexing => {
+            &mut found.in_flight
+        }
+    }
 }
 
 /// Whether the document that stands for an exact duplicate is there and has its content.

@@ -6,7 +6,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 /// Longest prefix of index names, in bytes: with a generation's name it must stay below the 255
 /// that a server accepts.
-const MAX_PREFIX_BYTES: usize = 40;
+const MAXIMUM_PREFIX_BYTES: usize = 40;
 
 /// How the cluster is reached and how its indexes are made. Secrets are in files, so that they
 /// stand in no configuration that is shown.
@@ -107,37 +107,10 @@ pub enum Durability {
 impl Config {
     /// Everything that is wrong with the values, one line each.
     pub fn problems(&self) -> Vec<String> {
-        let key = |name: &str| format!("store.search_index.elasticsearch.{name}");
-        let mut problems = Vec::new();
-        if self.urls.is_empty() {
-            problems.push(format!("{} must name at least one node", key("urls")));
-        }
-        for url in &self.urls {
-            if !(url.starts_with("http://") || url.starts_with("https://")) {
-                problems.push(format!(
-                    "{}: a url begins with http:// or https://",
-                    key("urls")
-                ));
-            } else if url.contains('@') {
-                problems.push(format!(
-                    "{} must hold no password: use username and password_file",
-                    key("urls")
-                ));
-            }
-        }
-        let is_plain = |byte: u8| {
-            byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
-        };
-        let prefix = self.index_prefix.as_bytes();
-        let starts_well = prefix
-            .first()
-            .is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-        if !starts_well
-            || prefix.len() > MAX_PREFIX_BYTES
-            || !prefix.iter().all(|byte| is_plain(*byte))
-        {
+        let mut problems = self.url_problems();
+        if !is_prefix(&self.index_prefix) {
             problems.push(format!(
-                "{} must be 1 to {MAX_PREFIX_BYTES} lower-case letters, digits, hyphens and underscores",
+                "{} must be 1 to {MAXIMUM_PREFIX_BYTES} lower-case letters, digits, hyphens and underscores",
                 key("index_prefix")
             ));
         }
@@ -174,6 +147,25 @@ impl Config {
         problems
     }
 
+    fn url_problems(&self) -> Vec<String> {
+        if self.urls.is_empty() {
+            return vec![format!("{} must name at least one node", key("urls"))];
+        }
+        let urls = key("urls");
+        let problem = |url: &String| {
+            if !(url.starts_with("http://") || url.starts_with("https://")) {
+                Some(format!("{urls}: a url begins with http:// or https://"))
+            } else if url.contains('@') {
+                Some(format!(
+                    "{urls} must hold no password: use username and password_file"
+                ))
+            } else {
+                None
+            }
+        };
+        self.urls.iter().filter_map(problem).collect()
+    }
+
     /// `Invalid` with the first of [`Self::problems`].
     pub fn check(&self) -> Result<()> {
         match self.problems().into_iter().next() {
@@ -181,4 +173,20 @@ impl Config {
             None => Ok(()),
         }
     }
+}
+
+fn key(name: &str) -> String {
+    format!("store.search_index.elasticsearch.{name}")
+}
+
+/// Whether names of indexes may begin like this.
+fn is_prefix(prefix: &str) -> bool {
+    let is_plain = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
+    };
+    let prefix = prefix.as_bytes();
+    let starts_well = prefix
+        .first()
+        .is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    starts_well && prefix.len() <= MAXIMUM_PREFIX_BYTES && prefix.iter().all(|byte| is_plain(*byte))
 }

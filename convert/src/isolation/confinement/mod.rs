@@ -1,8 +1,8 @@
 //! What a process that meets documents of strangers may not do: use more memory, time or files than
 //! it is given, start programs, signal others, speak to the network, or open files that it does not
 //! need. Resource limits hold on every Unix; system calls (`calls`, seccomp) and files (`files`,
-//! Landlock) are restricted on Linux. Called once by `worker`, before it reads a document, and by
-//! `program`, before the process becomes another program. What the system lacks is reported, never
+//! Landlock) are restricted on Linux. Done once: before a process reads a document (`worker`), and
+//! before it becomes another program (`program`). What the system lacks is reported, never
 //! left out in silence: [`Confinement`].
 
 #[cfg(target_os = "linux")]

@@ -59,7 +59,7 @@ fn read_by_mirror(bytes: &[u8], config: &Config) -> Converted {
     reading(&engine, config, |limits| {
         convert(bytes, &config.pdf, limits)
     })
-    .unwrap_or_default()
+    .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Lines of running text from `top` downwards.
@@ -268,7 +268,7 @@ fn pages_without_text_are_listed_and_drawn() {
         .page("0 0 1 rg 0 0 300 792 re f\n")
         .page("")
         .finish();
-    let found = converted(&bytes, &config).unwrap_or_default();
+    let found = converted(&bytes, &config).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(
         found.metadata.get("pages_without_text").map(String::as_str),
         Some("2-3")
@@ -308,7 +308,8 @@ fn pages_without_text_are_listed_and_drawn() {
         limited.metadata.get("ocr_left_out").map(String::as_str),
         Some("1")
     );
-    let blank = converted(&Maker::new().page("").page("").finish(), &config).unwrap_or_default();
+    let blank = converted(&Maker::new().page("").page("").finish(), &config)
+        .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(
         (
             blank.markdown.as_str(),

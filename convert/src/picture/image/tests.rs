@@ -421,21 +421,25 @@ fn cut_off_images_give_what_is_there() {
         .map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 | 1)
         .collect();
     let whole = png(90, 100, ExtendedColorType::Rgb8, &noise);
-    let most = converted(&whole[..whole.len() * 9 / 10]).unwrap();
+    let nearly_whole = converted(&whole[..whole.len() * 9 / 10]).unwrap();
     assert!(
-        most.metadata["damaged"].contains("of 100 rows"),
+        nearly_whole.metadata["damaged"].contains("of 100 rows"),
         "{:?}",
-        most.metadata
+        nearly_whole.metadata
     );
     assert!(
-        most.markdown.contains("[255, 255, 255]"),
+        nearly_whole.markdown.contains("[255, 255, 255]"),
         "what is missing is white: {}",
-        most.markdown
+        nearly_whole.markdown
     );
     assert!(markdown(&whole[..whole.len() / 3]).starts_with("corrupt: "));
     let photo = jpeg(96, 96);
-    let most = converted(&photo[..photo.len() * 9 / 10]).unwrap();
-    assert!(most.metadata.contains_key("damaged"), "{:?}", most.metadata);
+    let nearly_whole = converted(&photo[..photo.len() * 9 / 10]).unwrap();
+    assert!(
+        nearly_whole.metadata.contains_key("damaged"),
+        "{:?}",
+        nearly_whole.metadata
+    );
     assert!(
         markdown(&photo[..photo.len() / 2]).starts_with("corrupt: "),
         "{}",

@@ -46,7 +46,7 @@ impl OpenCell {
                 .clamp(1, MAXIMUM_COLUMNS),
             ..Self::default()
         };
-        let span = |name: &str, most: u32| number(tag, name).unwrap_or(1).clamp(1, most);
+        let span = |name: &str, maximum: u32| number(tag, name).unwrap_or(1).clamp(1, maximum);
         cell.spans = (
             span("number-columns-spanned", MAXIMUM_COLUMNS),
             span("number-rows-spanned", MAXIMUM_ROWS),

@@ -81,7 +81,11 @@ impl<'a> Package<'a> {
             let Ok(file) = package.archive.by_index_raw(index) else {
                 continue;
             };
-            let name = file.name().map(|name| normal(&name)).unwrap_or_default();
+            let name = file
+                .name()
+                .ok()
+                .map(|name| normal(&name))
+                .unwrap_or_default();
             package.claimed_bytes = package.claimed_bytes.saturating_add(file.size());
             package.parts.entry(name).or_insert(index);
         }

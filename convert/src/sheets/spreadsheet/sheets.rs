@@ -75,7 +75,8 @@ pub(super) fn write_sheets(
         let Some(part) = wanted_part(sheet, workbook, about) else {
             continue;
         };
-        let relationships = read_relationships(package, &part).unwrap_or_default();
+        // Without them a sheet has no links and drawings; its cells are read all the same.
+        let relationships = read_relationships(package, &part).ok().unwrap_or_default();
         let mut builder = SheetBuilder::new(workbook.bounds, count);
         let context = workbook.context(&relationships);
         let read = match package.part(&part) {

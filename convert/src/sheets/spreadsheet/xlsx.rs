@@ -71,7 +71,8 @@ pub(super) fn read(
 
 /// The part that lists the sheets.
 fn workbook_part(package: &mut Package<'_>) -> Result<String> {
-    let relationships = read_relationships(package, "").unwrap_or_default();
+    // Without them the usual name is tried.
+    let relationships = read_relationships(package, "").ok().unwrap_or_default();
     let named = relationships
         .into_values()
         .find(|relationship| relationship.kind == "officeDocument");

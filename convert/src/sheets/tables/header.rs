@@ -1,5 +1,4 @@
-//! Decides which of a table's first rows are titles above it and which are its header. Called by
-//! `survey` with the first rows.
+//! Decides which of a table's first rows are titles above it and which are its header.
 
 use std::collections::HashSet;
 

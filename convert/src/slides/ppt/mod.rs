@@ -56,16 +56,7 @@ struct Listed {
 pub(crate) fn convert(bytes: &[u8], settings: &SlidesConfig, limits: &Limits) -> Result<Converted> {
     limits.check_time()?;
     let compound = Compound::open(bytes)?;
-    if compound.has("EncryptedPackage") || compound.has("EncryptedSummary") {
-        return Err(encrypted());
-    }
-    if compound.has("PP40") && !compound.has("PowerPoint Document") {
-        return Err(Error::new(
-            ErrorKind::Unsupported,
-            "the presentation was written by PowerPoint 95, older than PowerPoint 97",
-        )
-        .with_hint("open it in PowerPoint or LibreOffice and save it as .pptx"));
-    }
+    refuse_unreadable(&compound)?;
     let stream = compound.required_stream("PowerPoint Document")?;
     let current_user = compound.stream("Current User").unwrap_or_default();
     let pictures = compound.stream("Pictures").unwrap_or_default();
@@ -108,6 +99,20 @@ pub(crate) fn convert(bytes: &[u8], settings: &SlidesConfig, limits: &Limits) ->
         images,
         blobs,
     })
+}
+
+fn refuse_unreadable(compound: &Compound) -> Result<()> {
+    if compound.has("EncryptedPackage") || compound.has("EncryptedSummary") {
+        return Err(encrypted());
+    }
+    if compound.has("PP40") && !compound.has("PowerPoint Document") {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "the presentation was written by PowerPoint 95, older than PowerPoint 97",
+        )
+        .with_hint("open it in PowerPoint or LibreOffice and save it as .pptx"));
+    }
+    Ok(())
 }
 
 /// A presentation that is being converted.

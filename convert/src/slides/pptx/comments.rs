@@ -1,5 +1,5 @@
-//! Comments of reviewers on a slide, of both kinds that PowerPoint writes. Called by
-//! [`super::convert`] where the settings keep them.
+//! Comments of reviewers on a slide, of both kinds that PowerPoint writes. They are kept where the
+//! settings say so.
 
 use tributary_schemas::Result;
 

@@ -49,14 +49,7 @@ impl Writer<'_> {
     /// The richest form of an output that text can carry.
     fn rich_output(&mut self, output: &Value, left: &mut usize) {
         let data = output.get("data").unwrap_or(output);
-        let find = |media_type: &str| {
-            let old = OLD_NAMES
-                .iter()
-                .find(|(known, _)| *known == media_type)
-                .map(|(_, old)| *old);
-            data.get(media_type)
-                .or_else(|| old.and_then(|old| data.get(old)))
-        };
+        let find = |media_type: &str| under_any_name(data, media_type);
         for media_type in PICTURES {
             if let Some(link) = find(media_type)
                 .and_then(|picture| self.embed("", media_type, &text_of(Some(picture))))
@@ -96,6 +89,16 @@ impl Writer<'_> {
         let cut = if kept.len() < text.len() { "\n…" } else { "" };
         self.push(&fenced("", &format!("{kept}{cut}")));
     }
+}
+
+/// Data of a media type, which notebooks of before version 4 call otherwise.
+fn under_any_name<'a>(data: &'a Value, media_type: &str) -> Option<&'a Value> {
+    let old = OLD_NAMES
+        .iter()
+        .find(|(known, _)| *known == media_type)
+        .map(|(_, old)| *old);
+    data.get(media_type)
+        .or_else(|| old.and_then(|old| data.get(old)))
 }
 
 fn error_text(output: &Value) -> String {

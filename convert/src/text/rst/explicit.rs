@@ -146,6 +146,14 @@ fn parts<'a>(name: String, argument: &'a str, below: &[&'a str]) -> Directive<'a
         directive.is_parted = true;
         return directive;
     }
+    at += read_options(lines.get(at..).unwrap_or_default(), &mut directive.options);
+    directive.content = dedent(lines.get(at..).unwrap_or_default());
+    directive
+}
+
+/// Options at the start, each with the lines that go on with it; how many lines they take.
+fn read_options<'a>(lines: &[&'a str], options: &mut Vec<(&'a str, String)>) -> usize {
+    let mut at = 0;
     while let Some((option, value)) = lines.get(at).and_then(|line| field(line)) {
         at += 1;
         let mut value = value.to_owned();
@@ -157,8 +165,7 @@ fn parts<'a>(name: String, argument: &'a str, below: &[&'a str]) -> Directive<'a
             value.push_str(more.trim());
             at += 1;
         }
-        directive.options.push((option, value));
+        options.push((option, value));
     }
-    directive.content = dedent(lines.get(at..).unwrap_or_default());
-    directive
+    at
 }

@@ -241,27 +241,12 @@ impl Builder<'_> {
     }
 
     fn image(&mut self, element: ElementRef, inline: &mut Inline) {
-        let attribute = |name: &str| {
-            element
-                .attr(name)
-                .map(str::trim)
-                .filter(|value| !value.is_empty())
-        };
+        let attribute = |name: &str| filled_attribute(element, name);
         let is_pixel = matches!(attribute("width"), Some("0" | "1"))
             && matches!(attribute("height"), Some("0" | "1"));
         if is_pixel {
             return;
         }
-        let is_link = |link: &&str| !link.starts_with("data:");
-        let from_set = attribute("srcset")
-            .or_else(|| attribute("data-srcset"))
-            .and_then(|set| set.split([' ', ',']).find(|part| !part.is_empty()));
-        let places = [
-            attribute("src").filter(is_link),
-            attribute("data-src"),
-            attribute("data-original"),
-            from_set,
-        ];
         let alt: String = attribute("alt")
             .or_else(|| attribute("title"))
             .unwrap_or_default()
@@ -270,13 +255,7 @@ impl Builder<'_> {
             .join(" ");
         let alt = alt.replace(['[', ']'], "");
         let embedded = || attribute("src").and_then(|link| self.embed(link, &alt));
-        let Some(link) = places
-            .into_iter()
-            .flatten()
-            .find(is_link)
-            .map(str::to_owned)
-            .or_else(embedded)
-        else {
+        let Some(link) = linked_image(element).map(str::to_owned).or_else(embedded) else {
             inline.text(&alt);
             return;
         };
@@ -312,6 +291,30 @@ impl Builder<'_> {
             inline,
         );
     }
+}
+
+fn filled_attribute<'a>(element: ElementRef<'a>, name: &str) -> Option<&'a str> {
+    element
+        .attr(name)
+        .map(str::trim)
+        .filter(|value| !value.is_empty())
+}
+
+/// Where an image lies that is not in the page itself. Pages that load images late keep it
+/// elsewhere than in `src`.
+fn linked_image(element: ElementRef<'_>) -> Option<&str> {
+    let attribute = |name: &str| filled_attribute(element, name);
+    let is_link = |link: &&str| !link.starts_with("data:");
+    let from_set = attribute("srcset")
+        .or_else(|| attribute("data-srcset"))
+        .and_then(|set| set.split([' ', ',']).find(|part| !part.is_empty()));
+    let places = [
+        attribute("src").filter(is_link),
+        attribute("data-src"),
+        attribute("data-original"),
+        from_set,
+    ];
+    places.into_iter().flatten().find(is_link)
 }
 
 /// The TeX source that MathJax 2 keeps in a script.

@@ -92,12 +92,8 @@ impl Bounded {
     fn markup(&mut self, markup: &str) -> (usize, Kept) {
         let after = markup.get(1..).unwrap_or_default();
         if after.starts_with("!--") {
-            let end = markup
-                .get(4..)
-                .and_then(|body| body.find("-->"))
-                .map_or(markup.len(), |at| at + 7);
             // A comment is no content; leaving it out also spares the parser.
-            return (end, Kept::None);
+            return (comment_length(markup), Kept::None);
         }
         if after.starts_with(['!', '?']) {
             return (
@@ -111,15 +107,7 @@ impl Bounded {
         if !name_text.starts_with(|character: char| character.is_ascii_alphabetic()) {
             return (1, Kept::All);
         }
-        let name_length = name_text
-            .find(|character: char| {
-                character.is_ascii_whitespace() || matches!(character, '/' | '>')
-            })
-            .unwrap_or(name_text.len());
-        let name = name_text
-            .get(..name_length.min(32))
-            .unwrap_or_default()
-            .to_ascii_lowercase();
+        let (name_length, name) = tag_name(name_text);
         let tag = scan_tag(markup, name_start + name_length);
         if closes {
             let kept = self.end_tag(&name);
@@ -201,6 +189,22 @@ impl Bounded {
         }
         kept
     }
+}
+
+/// Length of the comment at the start; without an end it is all that is left.
+fn comment_length(markup: &str) -> usize {
+    markup
+        .get(4..)
+        .and_then(|body| body.find("-->"))
+        .map_or(markup.len(), |at| at + 7)
+}
+
+/// Length of the name at the start, and its first 32 bytes in lower case.
+fn tag_name(text: &str) -> (usize, String) {
+    let ends = |character: char| character.is_ascii_whitespace() || matches!(character, '/' | '>');
+    let length = text.find(ends).unwrap_or(text.len());
+    let name = text.get(..length.min(32)).unwrap_or_default();
+    (length, name.to_ascii_lowercase())
 }
 
 /// Levels of the tree that an element brings with it: a cell of a table is four levels down.

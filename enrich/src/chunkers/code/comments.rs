@@ -87,14 +87,14 @@ pub(super) fn first_sentence(prose: &str) -> &str {
 }
 
 /// The beginning of a text, cut before a word.
-pub(super) fn shortened(text: &str, most: usize) -> &str {
-    if text.len() <= most {
+pub(super) fn shortened(text: &str, maximum_bytes: usize) -> &str {
+    if text.len() <= maximum_bytes {
         return text;
     }
     let cut = text
-        .get(..text.floor_char_boundary(most))
+        .get(..text.floor_char_boundary(maximum_bytes))
         .unwrap_or_default();
-    let word = cut.rfind(' ').filter(|at| *at > most / 2);
+    let word = cut.rfind(' ').filter(|at| *at > maximum_bytes / 2);
     cut.get(..word.unwrap_or(cut.len())).unwrap_or_default()
 }
 

@@ -114,7 +114,7 @@ fn find_prepared(code: &str, language: Language) -> Findings {
     for function in &functions {
         preprocessor::blank(&mut rest, function.body + 1..function.range.end - 1);
     }
-    let compact = Compact::new(&String::from_utf8(rest).unwrap_or_default());
+    let compact = Compact::new(&String::from_utf8(rest).ok().unwrap_or_default());
     let tree = parse(compact.text.as_bytes(), language);
     let walked = tree.map(|tree| walk(&tree, &compact.text, language));
     let mut found = findings(walked.unwrap_or_default().moved(&compact));

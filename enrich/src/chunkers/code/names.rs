@@ -48,8 +48,8 @@ fn c_name<'t>(node: Node<'t>, kind: &str) -> Option<Node<'t>> {
     end_of_chain(node.child_by_field_name("declarator")?, LONGEST_CHAIN)
 }
 
-fn end_of_chain(mut node: Node<'_>, most: usize) -> Option<Node<'_>> {
-    for _ in 0..most {
+fn end_of_chain(mut node: Node<'_>, maximum_steps: usize) -> Option<Node<'_>> {
+    for _ in 0..maximum_steps {
         let next = node.child_by_field_name("declarator").or_else(|| {
             // Round brackets and references have no field for what is in them.
             let holds = matches!(

@@ -74,11 +74,11 @@ impl MemoryIndex {
         let sees = |document: &DocumentHeader, chunk: &Chunk| {
             let mut terms = document_terms(document);
             terms.push(kind_term(chunk.kind));
-            let level = filter.max_security_level.is_none_or(|most| {
+            let level = filter.max_security_level.is_none_or(|maximum| {
                 document
                     .attributes
                     .security_level
-                    .is_some_and(|level| level <= most)
+                    .is_some_and(|level| level <= maximum)
             });
             level
                 && filter

@@ -225,6 +225,26 @@ fn rewrite(
     Ok(data_end + FOOTER_BYTES as u64)
 }
 
+/// Hands on each record of a segment that is the newest of its key and may stay.
+fn each_newest(
+    view: &SegmentView,
+    newest: &NewestByKey,
+    mut keep: impl FnMut(&Frame) -> Result<()>,
+) -> Result<()> {
+    let source = SegmentFile::open(&view.segment.path)?;
+    let mut scanner = Scanner::new(source.clone(), 0, view.data_end);
+    while let Some((position, frame)) = scanner.next_sound()? {
+        let key = key_hash(&source, position, &frame)?;
+        let is_newest = newest
+            .get(&key)
+            .is_some_and(|newest| newest.offset == frame.offset() && newest.bytes != 0);
+        if is_newest {
+            keep(&frame)?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes and syncs the new file under its unfinished name.
 fn write_run(
     partition: &Partition,
@@ -245,22 +265,14 @@ fn write_run(
     let (mut index, mut totals, mut data_end) =
         (OffsetIndex::new(), Totals::default(), HEADER_BYTES as u64);
     for view in run {
-        let source = SegmentFile::open(&view.segment.path)?;
-        let mut scanner = Scanner::new(source.clone(), 0, view.data_end);
-        while let Some((position, frame)) = scanner.next_sound()? {
-            let key = key_hash(&source, position, &frame)?;
-            if newest
-                .get(&key)
-                .is_none_or(|newest| newest.offset != frame.offset() || newest.bytes == 0)
-            {
-                continue;
-            }
+        each_newest(view, newest, |frame| {
             out.write_all(frame.bytes())
                 .map_err(failed("write", &path))?;
             index.note(frame.offset(), data_end, frame.size() as u64);
             totals.count(frame.is_tombstone(), frame.timestamp_ms());
             data_end += frame.size() as u64;
-        }
+            Ok(())
+        })?;
     }
     let end = run.last().map_or(name.base, |view| view.end);
     let written = out

@@ -51,6 +51,7 @@ impl Group {
     /// The positions that can be read in a file.
     pub fn positions(bytes: &[u8]) -> BTreeMap<u32, u64> {
         decode(bytes)
+            .ok()
             .map(|(positions, _)| positions)
             .unwrap_or_default()
     }

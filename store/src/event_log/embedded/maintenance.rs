@@ -122,6 +122,6 @@ pub fn expire_topic(shared: &Shared, commands: &Commands, topic: &Topic) -> Resu
 fn now_ms() -> i64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+        .unwrap_or(Duration::ZERO);
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

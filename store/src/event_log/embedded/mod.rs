@@ -242,6 +242,7 @@ impl EmbeddedEventLog {
     pub fn groups(&self, topic: &str) -> Vec<String> {
         self.shared
             .topic(topic)
+            .ok()
             .map(|topic| topic.groups())
             .unwrap_or_default()
     }

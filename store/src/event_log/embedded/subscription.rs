@@ -21,7 +21,7 @@ use crate::event_log::{BatchLimit, Position, StoredRecord, Subscription};
 const READ_AHEAD_BYTES: usize = 256 << 10;
 const READ_AHEAD_RECORDS: usize = 256;
 /// Longest wait that is really waited; keeps the arithmetic of deadlines from overflowing.
-const MAX_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
+const MAXIMUM_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A reader of one topic.
 pub struct EmbeddedSubscription {
@@ -182,7 +182,7 @@ impl Subscription for EmbeddedSubscription {
         if limit.records == 0 {
             return Ok(Vec::new());
         }
-        let deadline = Instant::now() + wait.min(MAX_WAIT);
+        let deadline = Instant::now() + wait.min(MAXIMUM_WAIT);
         loop {
             // Seen before the look, so that an append after the look wakes the wait below.
             self.appended.mark_unchanged();

@@ -23,7 +23,7 @@ pub const SETTINGS_FILE: &str = "topic.json";
 /// The folder of its groups.
 pub const GROUPS_FOLDER: &str = "groups";
 /// Far more than one process can use; keeps a typing error from creating a million folders.
-const MAX_PARTITIONS: u32 = 10_000;
+const MAXIMUM_PARTITIONS: u32 = 10_000;
 
 /// A topic.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ pub fn settings_are_sound(bytes: &[u8]) -> bool {
 /// everything is kept until the topic is created again, which every start does.
 fn settings_of_folders(folder: &Path) -> Result<TopicSettings> {
     let is_partition = |number: &u32| folder.join(number.to_string()).is_dir();
-    let partitions = (0..MAX_PARTITIONS).take_while(is_partition).count() as u32;
+    let partitions = (0..MAXIMUM_PARTITIONS).take_while(is_partition).count() as u32;
     if partitions == 0 {
         return Err(corrupt(
             &folder.join(SETTINGS_FILE),
@@ -148,9 +148,9 @@ pub fn check_name(name: &str) -> Result<()> {
 impl Topic {
     /// Creates the folders, and last the file that makes it a topic.
     pub fn create(folder: &Path, name: &str, settings: TopicSettings) -> Result<Self> {
-        if !(1..=MAX_PARTITIONS).contains(&settings.partitions) {
+        if !(1..=MAXIMUM_PARTITIONS).contains(&settings.partitions) {
             let what = format!(
-                "topic `{name}` cannot have {} partitions: 1 to {MAX_PARTITIONS}",
+                "topic `{name}` cannot have {} partitions: 1 to {MAXIMUM_PARTITIONS}",
                 settings.partitions
             );
             return Err(Error::new(ErrorKind::Invalid, what));

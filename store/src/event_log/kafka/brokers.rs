@@ -38,7 +38,7 @@ impl Brokers {
     /// `host:port`, several with commas; none is lost yet.
     pub fn new(brokers: &str) -> Self {
         Self {
-            named: CString::new(brokers).unwrap_or_default(),
+            named: CString::new(brokers).ok().unwrap_or_default(),
             lost: Mutex::default(),
         }
     }

@@ -152,7 +152,8 @@ impl Config {
 pub(in crate::event_log) fn built_in() -> Vec<String> {
     let known = ClientConfig::new()
         .create_native_config()
-        .and_then(|native| native.get("builtin.features"));
+        .and_then(|native| native.get("builtin.features"))
+        .ok();
     known
         .map(|list| {
             list.split(',')

@@ -192,15 +192,6 @@ impl Inspector {
     /// Reads the record at each committed position that has moved since the last look; one short
     /// read for all of them.
     fn look(&self, client: &mut Client, lag: &[PartitionLag]) -> Result<()> {
-        let is_known = |oldest: &HashMap<u32, (u64, Oldest)>, partition: &PartitionLag| match oldest
-            .get(&partition.partition)
-        {
-            Some((committed, Oldest::At(_))) => *committed == partition.committed,
-            Some((committed, Oldest::NothingUntil(end))) => {
-                *committed == partition.committed && *end >= partition.end
-            }
-            None => false,
-        };
         let mut unknown: BTreeMap<u32, u64> = lag
             .iter()
             .filter(|partition| {
@@ -220,6 +211,20 @@ impl Inspector {
         list(&self.topic, offsets)
             .and_then(|list| client.consumer.assign(&list))
             .map_err(|error| self.failed(&error))?;
+        self.read_oldest(client, lag, &mut unknown);
+        client
+            .consumer
+            .unassign()
+            .map_err(|error| self.failed(&error))
+    }
+
+    /// Notes the first record of each of these partitions, as far as they arrive in time.
+    fn read_oldest(
+        &self,
+        client: &mut Client,
+        lag: &[PartitionLag],
+        unknown: &mut BTreeMap<u32, u64>,
+    ) {
         let deadline = Instant::now() + self.timeout;
         while !unknown.is_empty() && Instant::now() < deadline {
             let (number, oldest) = match client.consumer.poll(Duration::from_millis(100)) {
@@ -247,10 +252,17 @@ impl Inspector {
                 client.oldest.insert(partition, (committed, oldest));
             }
         }
-        client
-            .consumer
-            .unassign()
-            .map_err(|error| self.failed(&error))
+    }
+}
+
+/// Whether the record at the committed position was looked at already.
+fn is_known(oldest: &HashMap<u32, (u64, Oldest)>, partition: &PartitionLag) -> bool {
+    match oldest.get(&partition.partition) {
+        Some((committed, Oldest::At(_))) => *committed == partition.committed,
+        Some((committed, Oldest::NothingUntil(end))) => {
+            *committed == partition.committed && *end >= partition.end
+        }
+        None => false,
     }
 }
 

@@ -23,7 +23,7 @@ use super::{blocking, committing, errors, group_id, lock};
 use crate::event_log::{BatchLimit, Position, StoredRecord, Subscription};
 
 /// Longest wait that is really waited; keeps the arithmetic of deadlines from overflowing.
-const MAX_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
+const MAXIMUM_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
 /// How long dropping a reader waits for it to leave its group.
 const LEAVING: Duration = Duration::from_secs(2);
 
@@ -160,7 +160,7 @@ impl Subscription for KafkaSubscription {
             return Ok(Vec::new());
         }
         let shared = Arc::clone(&self.shared);
-        let deadline = Instant::now() + wait.min(MAX_WAIT);
+        let deadline = Instant::now() + wait.min(MAXIMUM_WAIT);
         loop {
             // Registered before the look, so that news after the look end the wait below.
             let news = shared.membership.news.notified();
@@ -290,13 +290,17 @@ impl Shared {
         let committed = list(&self.topic, offsets)
             .and_then(|list| committing::commit(&consumer, &list, self.timeout));
         committed.map_err(|error| errors::failed(what(), &error))?;
+        self.note_committed(furthest);
+        Ok(())
+    }
+
+    fn note_committed(&self, offsets: BTreeMap<u32, u64>) {
         let mut state = self.membership.state();
-        for (partition, offset) in furthest {
+        for (partition, offset) in offsets {
             if let Some(owned) = state.owned.get_mut(&partition) {
                 owned.committed = Some(offset);
             }
         }
-        Ok(())
     }
 
     /// Refuses a position that no record can have yet; asks the brokers only about those that were

@@ -221,6 +221,18 @@ impl Worker {
                 },
             }
         }
+        self.finish(reading, lanes, acknowledger, done).await;
+        Ok(())
+    }
+
+    /// Finishes what is in progress and commits it, each within `drain_ms`.
+    async fn finish(
+        &self,
+        mut reading: Reading,
+        lanes: Lanes,
+        acknowledger: JoinHandle<()>,
+        mut done: mpsc::UnboundedReceiver<Vec<Claimed>>,
+    ) {
         let drain = self.drain(lanes, acknowledger);
         let deadline = Duration::from_millis(self.settings.drain_ms);
         if tokio::time::timeout(deadline, drain).await.is_err() {
@@ -242,7 +254,6 @@ impl Worker {
             );
         }
         tracing::info!(stage = self.stage.name(), "stage stopped");
-        Ok(())
     }
 
     fn broken(&self, why: &str) -> Error {

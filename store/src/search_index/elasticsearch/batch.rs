@@ -9,8 +9,7 @@
 //! revision that the manifest names are always whole, and `read` gives out no others. An attempt
 //! that ends in the middle is made whole by the next one of the same operation, which has the same
 //! revision; one that comes too late removes what it wrote. What an attempt may have written whose
-//! answer never came is handed to `leftovers`. Called by `write`, which never has two of one
-//! document here.
+//! answer never came is handed to `leftovers`. No two of one document may be here at a time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use std::sync::Arc;
 use elasticsearch::http::Method;
 use serde_json::Value;
 use tributary_schemas::filter::{document_terms, kind_term};
-use tributary_schemas::{ChunkVectors, DocumentHeader, Error, ErrorKind, Result};
+use tributary_schemas::{ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Result};
 
 use super::bulk::{Action, Bulk, ItemResult};
 use super::client::{Body, Client, Request};
@@ -200,6 +199,35 @@ impl<'a> Batch<'a> {
 
     /// Gives chunks that come without vectors those that are stored.
     async fn keep_vectors(&mut self) -> Result<()> {
+        let wanted = self.wanted_vectors();
+        let records: Vec<(String, String)> = wanted
+            .iter()
+            .filter_map(|(number, _, record)| {
+                Some((record.clone()?, self.tasks[*number].id.clone()))
+            })
+            .collect();
+        let mut found = reader(self.target)
+            .record_vectors(&records)
+            .await?
+            .into_iter();
+        for (number, chunk_id, record) in wanted {
+            let kept = record.and_then(|_| found.next().flatten());
+            let task = &mut self.tasks[number];
+            match (kept, &mut task.operation) {
+                (Some(kept), Operation::Replace { vectors, .. }) => vectors.push(kept),
+                _ => {
+                    let message =
+                        format!("chunk {chunk_id} comes without a vector and none is stored");
+                    task.written =
+                        Some(Ok(Outcome::Failed(Error::new(ErrorKind::Invalid, message))));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Chunks without vectors: number of the task, id, and the stored record where there is one.
+    fn wanted_vectors(&self) -> Vec<(usize, ChunkId, Option<String>)> {
         let mut wanted = Vec::new();
         for (number, task) in self
             .tasks
@@ -231,30 +259,7 @@ impl<'a> Batch<'a> {
                 wanted.push((number, chunk.chunk_id, record));
             }
         }
-        let records: Vec<(String, String)> = wanted
-            .iter()
-            .filter_map(|(number, _, record)| {
-                Some((record.clone()?, self.tasks[*number].id.clone()))
-            })
-            .collect();
-        let mut found = reader(self.target)
-            .record_vectors(&records)
-            .await?
-            .into_iter();
-        for (number, chunk_id, record) in wanted {
-            let kept = record.and_then(|_| found.next().flatten());
-            let task = &mut self.tasks[number];
-            match (kept, &mut task.operation) {
-                (Some(kept), Operation::Replace { vectors, .. }) => vectors.push(kept),
-                _ => {
-                    let message =
-                        format!("chunk {chunk_id} comes without a vector and none is stored");
-                    task.written =
-                        Some(Ok(Outcome::Failed(Error::new(ErrorKind::Invalid, message))));
-                }
-            }
-        }
-        Ok(())
+        wanted
     }
 
     async fn write_chunks(&mut self) -> Result<()> {
@@ -751,17 +756,13 @@ fn encode_chunks(mut tasks: Vec<Task>) -> Result<(Vec<Task>, Bulk, Vec<usize>)> 
             let analyzed = std::mem::take(&mut chunk.analyzed);
             let mut filter = of_document.clone();
             filter.push(indexed_term(kind_term(chunk.kind)));
-            let tokens: Vec<_> = analyzed
-                .split(' ')
-                .filter(|token| !token.is_empty())
-                .map(indexed_token)
-                .collect();
+            let text = indexed_tokens(&analyzed);
             let record = ChunkRecord {
                 chunk: chunk.chunk_id,
                 document: &document.document_id,
                 revision: &revision,
                 version: signed(document.version),
-                text: &tokens.join(" "),
+                text: &text,
                 filter: &filter,
                 updated_at: document.attributes.updated_at,
                 security_level: document.attributes.security_level,
@@ -780,4 +781,13 @@ fn encode_chunks(mut tasks: Vec<Task>) -> Result<(Vec<Task>, Bulk, Vec<usize>)> 
         }
     }
     Ok((tasks, bulk, owners))
+}
+
+fn indexed_tokens(analyzed: &str) -> String {
+    let tokens: Vec<_> = analyzed
+        .split(' ')
+        .filter(|token| !token.is_empty())
+        .map(indexed_token)
+        .collect();
+    tokens.join(" ")
 }

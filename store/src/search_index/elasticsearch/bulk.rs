@@ -197,6 +197,9 @@ impl Items {
     }
 }
 
+/// What failed, where a request of writes did.
+const WRITING: &str = "cannot write to the index";
+
 /// Sends one request; one that is too large for the server in halves.
 async fn send_part(
     client: &Client,
@@ -205,7 +208,7 @@ async fn send_part(
     part: &[usize],
     results: &mut [ItemResult],
 ) -> Result<()> {
-    let what = "cannot write to the index";
+    let what = WRITING;
     let mut waiting = vec![part];
     while let Some(part) = waiting.pop() {
         let request = Request {
@@ -219,13 +222,7 @@ async fn send_part(
             body: Body::Lines(items.body(part)),
         };
         let answer: Answer = match client.send(request).await {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
-                Error::new(
-                    ErrorKind::Corrupt,
-                    format!("{what}: the answer of Elasticsearch cannot be read: {error}"),
-                )
-                .of_environment()
-            })?,
+            Ok(bytes) => read_answer(&bytes, part.len())?,
             Err(Attempt::Refused(failure)) if failure.status == 413 => {
                 if let [only] = part {
                     results[*only] = ItemResult::Refused(failure);
@@ -237,19 +234,30 @@ async fn send_part(
             }
             Err(attempt) => return Err(attempt.error(what)),
         };
-        if answer.items.len() != part.len() {
-            let message = format!(
-                "{what}: {} items were answered for {} sent",
-                answer.items.len(),
-                part.len()
-            );
-            return Err(Error::new(ErrorKind::Internal, message).of_environment());
-        }
         for (item, answered) in part.iter().zip(answer.items) {
             results[*item] = result(answered.item);
         }
     }
     Ok(())
+}
+
+/// What the server says of each of the items that it was sent.
+fn read_answer(bytes: &[u8], sent: usize) -> Result<Answer> {
+    let answer: Answer = serde_json::from_slice(bytes).map_err(|error| {
+        Error::new(
+            ErrorKind::Corrupt,
+            format!("{WRITING}: the answer of Elasticsearch cannot be read: {error}"),
+        )
+        .of_environment()
+    })?;
+    if answer.items.len() == sent {
+        return Ok(answer);
+    }
+    let message = format!(
+        "{WRITING}: {} items were answered for {sent} sent",
+        answer.items.len()
+    );
+    Err(Error::new(ErrorKind::Internal, message).of_environment())
 }
 
 fn result(item: ItemStatus) -> ItemResult {

@@ -118,29 +118,11 @@ impl Client {
             .timeout(timeout)
             .headers(headers)
             .enable_meta_header(false);
-        if !config.api_key_file.is_empty() {
-            builder = builder.auth(Credentials::EncodedApiKey(secret(
-                "api_key_file",
-                &config.api_key_file,
-            )?));
-        } else if !config.username.is_empty() {
-            builder = builder.auth(Credentials::Basic(
-                config.username.clone(),
-                secret("password_file", &config.password_file)?,
-            ));
+        if let Some(credentials) = credentials(config)? {
+            builder = builder.auth(credentials);
         }
         if !config.ca_file.is_empty() {
-            let wrong = |error: &dyn std::fmt::Display| {
-                Error::new(
-                    ErrorKind::Invalid,
-                    format!(
-                        "store.search_index.elasticsearch.ca_file: {}: {error}",
-                        config.ca_file
-                    ),
-                )
-            };
-            let pem = std::fs::read(&config.ca_file).map_err(|error| wrong(&error))?;
-            let certificate = Certificate::from_pem(&pem).map_err(|error| wrong(&error))?;
+            let certificate = certificate(&config.ca_file)?;
             builder = builder.cert_validation(CertificateValidation::Full(certificate));
         }
         let transport = builder.build().map_err(|error| {
@@ -260,6 +242,30 @@ impl Client {
         )
         .with_hint(UNREACHABLE_HINT)
     }
+}
+
+/// Who we are to the servers; nobody in particular where nothing says so.
+fn credentials(config: &Config) -> Result<Option<Credentials>> {
+    Ok(if !config.api_key_file.is_empty() {
+        let key = secret("api_key_file", &config.api_key_file)?;
+        Some(Credentials::EncodedApiKey(key))
+    } else if !config.username.is_empty() {
+        let password = secret("password_file", &config.password_file)?;
+        Some(Credentials::Basic(config.username.clone(), password))
+    } else {
+        None
+    })
+}
+
+fn certificate(file: &str) -> Result<Certificate> {
+    let wrong = |error: &dyn std::fmt::Display| {
+        Error::new(
+            ErrorKind::Invalid,
+            format!("store.search_index.elasticsearch.ca_file: {file}: {error}"),
+        )
+    };
+    let pem = std::fs::read(file).map_err(|error| wrong(&error))?;
+    Certificate::from_pem(&pem).map_err(|error| wrong(&error))
 }
 
 /// Pauses that grow, until the time is over.

@@ -182,7 +182,7 @@ impl Cluster<'_> {
             body,
         };
         let answer: Value = match self.client.send(request).await {
-            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
+            Ok(bytes) => serde_json::from_slice(&bytes).ok().unwrap_or_default(),
             Err(Attempt::Refused(failure)) if !matches!(failure.status, 401 | 403) => {
                 return passed(
                     name,
@@ -332,22 +332,10 @@ impl Cluster<'_> {
             .and_then(Value::as_object)
             .cloned()
             .unwrap_or_default();
-        let differs = |(name, field): (&String, &Value)| {
-            let stored = found.mappings.pointer(&format!("/properties/{name}"));
-            let same = |key: &str| {
-                field
-                    .get(key)
-                    .is_none_or(|value| stored.and_then(|stored| stored.get(key)) == Some(value))
-            };
-            // An object is the one type that a server does not name.
-            let has_type = same("type")
-                || field.get("enabled").is_some()
-                    && stored.is_some_and(|stored| stored.get("enabled").is_some());
-            !(has_type && same("dims") && same("similarity") && same("analyzer"))
-        };
+        let stored = |name: &String| found.mappings.pointer(&format!("/properties/{name}"));
         let differing: Vec<String> = fields
             .iter()
-            .filter(|field| differs(*field))
+            .filter(|(name, field)| !is_as_wanted(field, stored(name)))
             .map(|(name, _)| name.clone())
             .collect();
         (!differing.is_empty()).then(|| {
@@ -373,7 +361,9 @@ impl Cluster<'_> {
             body: Body::Empty,
         };
         let found = match self.client.send(request).await {
-            Ok(bytes) => serde_json::from_slice::<Value>(&bytes).unwrap_or_default(),
+            Ok(bytes) => serde_json::from_slice::<Value>(&bytes)
+                .ok()
+                .unwrap_or_default(),
             Err(Attempt::Refused(failure)) if failure.status == 403 => {
                 return passed(name, "may not be asked for");
             }
@@ -397,6 +387,20 @@ impl Cluster<'_> {
         }
         passed(name, "none changes our indexes")
     }
+}
+
+/// Whether a field is mapped as it would be today.
+fn is_as_wanted(field: &Value, stored: Option<&Value>) -> bool {
+    let same = |key: &str| {
+        field
+            .get(key)
+            .is_none_or(|value| stored.and_then(|stored| stored.get(key)) == Some(value))
+    };
+    // An object is the one type that a server does not name.
+    let has_type = same("type")
+        || field.get("enabled").is_some()
+            && stored.is_some_and(|stored| stored.get("enabled").is_some());
+    has_type && same("dims") && same("similarity") && same("analyzer")
 }
 
 /// Names of privileges that were not granted.

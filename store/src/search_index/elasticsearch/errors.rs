@@ -46,7 +46,7 @@ impl Failure {
                 reason: Some(reason),
                 ..Cause::default()
             },
-            error => serde_json::from_value(error).unwrap_or_default(),
+            error => serde_json::from_value(error).ok().unwrap_or_default(),
         };
         Self { status, cause }
     }

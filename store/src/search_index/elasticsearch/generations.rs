@@ -17,6 +17,8 @@ use crate::search_index::{GenerationStatus, IndexSettings};
 
 /// How long what the cluster said is believed.
 const BELIEVED: Duration = Duration::from_secs(1);
+/// What failed, where numbers cannot be had.
+const COUNTING: &str = "cannot count what generations hold";
 
 /// A generation and where it lies.
 #[derive(Clone, Debug)]
@@ -276,52 +278,53 @@ impl Generations {
         result.map(drop)
     }
 
+    /// The answers to two questions for each generation: how many documents it holds, and chunks.
+    async fn counted(&self, generations: &[Generation]) -> Result<Value> {
+        let mut lines = Vec::new();
+        for generation in generations {
+            for query in [
+                json!({"term": {"alive": true}}),
+                json!({"exists": {"field": "chunk"}}),
+            ] {
+                let head = json!({"index": generation.index, "ignore_unavailable": true});
+                let question = json!({"size": 0, "track_total_hits": true, "query": query});
+                for line in [head, question] {
+                    lines.extend(line.to_string().into_bytes());
+                    lines.push(b'\n');
+                }
+            }
+        }
+        let request = Request {
+            what: COUNTING,
+            method: Method::Post,
+            path: "/_msearch",
+            query: &[("filter_path", "responses.hits.total,responses.error")],
+            body: Body::Lines(lines.into()),
+        };
+        self.client.call(request).await
+    }
+
+    /// What all indexes take on disk.
+    async fn stored(&self) -> Result<Value> {
+        let path = format!("/{}-*/_stats/store", self.config.index_prefix);
+        let request = Request {
+            what: COUNTING,
+            method: Method::Get,
+            path: &path,
+            query: &[],
+            body: Body::Empty,
+        };
+        self.client.call(request).await
+    }
+
     /// All generations in numbers.
     pub async fn status(&self) -> Result<Vec<GenerationStatus>> {
         let generations = self.all().await?;
         if generations.is_empty() {
             return Ok(Vec::new());
         }
-        let what = "cannot count what generations hold";
-        let mut lines = Vec::new();
-        for generation in &generations {
-            for query in [
-                json!({"term": {"alive": true}}),
-                json!({"exists": {"field": "chunk"}}),
-            ] {
-                lines.extend(
-                    json!({"index": generation.index, "ignore_unavailable": true})
-                        .to_string()
-                        .into_bytes(),
-                );
-                lines.push(b'\n');
-                lines.extend(
-                    json!({"size": 0, "track_total_hits": true, "query": query})
-                        .to_string()
-                        .into_bytes(),
-                );
-                lines.push(b'\n');
-            }
-        }
-        let request = Request {
-            what,
-            method: Method::Post,
-            path: "/_msearch",
-            query: &[("filter_path", "responses.hits.total,responses.error")],
-            body: Body::Lines(lines.into()),
-        };
-        let counted: Value = self.client.call(request).await?;
-        let path = format!("/{}-*/_stats/store", self.config.index_prefix);
-        let stored: Value = self
-            .client
-            .call(Request {
-                what,
-                method: Method::Get,
-                path: &path,
-                query: &[],
-                body: Body::Empty,
-            })
-            .await?;
+        let counted = self.counted(&generations).await?;
+        let stored = self.stored().await?;
         let count = |place: usize| {
             counted
                 .pointer(&format!("/responses/{place}/hits/total/value"))

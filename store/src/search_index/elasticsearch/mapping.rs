@@ -25,7 +25,7 @@ pub const FORMAT: u32 = 1;
 /// Most hits of one search, chunks and others.
 pub const LARGEST_WINDOW: usize = 10_000;
 /// Longest name of a generation, in bytes.
-const MAX_NAME_BYTES: usize = 90;
+const MAXIMUM_NAME_BYTES: usize = 90;
 /// Tokens of this many UTF-16 units on would be cut by the server's analyzer.
 const LONGEST_TOKEN: usize = 255;
 /// Longer terms are refused by the server.
@@ -113,13 +113,13 @@ pub struct ManifestRecord {
 pub fn index_name(prefix: &str, generation: &str) -> Result<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     if generation.is_empty()
-        || generation.len() > MAX_NAME_BYTES
+        || generation.len() > MAXIMUM_NAME_BYTES
         || generation.starts_with('.')
         || !generation.bytes().all(is_plain)
     {
         let message = format!("`{generation}` is no name for a generation");
         return Err(Error::new(ErrorKind::Invalid, message).with_hint(format!(
-            "use at most {MAX_NAME_BYTES} letters, digits, dots, hyphens and underscores"
+            "use at most {MAXIMUM_NAME_BYTES} letters, digits, dots, hyphens and underscores"
         )));
     }
     let mut name = format!("{prefix}-");
@@ -275,7 +275,7 @@ pub fn index_body(
             "max_result_window": LARGEST_WINDOW,
             "similarity": {"default": {"type": "BM25", "k1": 1.2, "b": 0.75}},
         }},
-        "mappings": mappings(config, settings, serde_json::to_value(meta).unwrap_or_default()),
+        "mappings": mappings(config, settings, json!(meta)),
     })
 }
 

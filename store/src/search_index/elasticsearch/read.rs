@@ -536,15 +536,7 @@ impl Reader<'_> {
             })
             .await?;
         match got.docs.iter().find_map(|document| document.error.clone()) {
-            Some(cause) => {
-                let failure = Failure::of_item(503, Some(cause));
-                let status = if failure.is("index_not_found_exception") {
-                    404
-                } else {
-                    503
-                };
-                Err(failure.with_status(status).error(what))
-            }
+            Some(cause) => Err(item_failure(cause).error(what)),
             None => Ok(got.docs),
         }
     }
@@ -783,6 +775,17 @@ impl Reader<'_> {
             })
             .await
     }
+}
+
+/// One item of several was not answered: its index is gone, or a shard is away.
+fn item_failure(cause: Cause) -> Failure {
+    let failure = Failure::of_item(503, Some(cause));
+    let status = if failure.is("index_not_found_exception") {
+        404
+    } else {
+        503
+    };
+    failure.with_status(status)
 }
 
 /// A value of a hit's field.

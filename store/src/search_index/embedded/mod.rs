@@ -71,7 +71,7 @@ use crate::Result;
 use crate::backup::draft::Draft;
 
 /// Longest name of a generation, in bytes.
-const MAX_NAME_BYTES: usize = 100;
+const MAXIMUM_NAME_BYTES: usize = 100;
 
 /// Least memory that tantivy's writer accepts.
 const SMALLEST_WRITER_MIB: usize = 16;
@@ -655,7 +655,7 @@ fn explain(error: Error, folder: &Path) -> Error {
 fn check_name(name: &str) -> Result<()> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     if name.is_empty()
-        || name.len() > MAX_NAME_BYTES
+        || name.len() > MAXIMUM_NAME_BYTES
         || name.starts_with('.')
         || !name.bytes().all(is_plain)
     {

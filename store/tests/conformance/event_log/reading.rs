@@ -15,7 +15,7 @@ pub async fn limits_are_kept(log: &dyn EventLog) {
     .unwrap();
     let mut subscription = log.subscribe("limits", None).await.unwrap();
     let mut seen = 0;
-    for (records, bytes, most) in [
+    for (records, bytes, maximum) in [
         (0, 1 << 20, 0),
         (1, 1 << 20, 1),
         (7, 1 << 20, 7),
@@ -29,7 +29,7 @@ pub async fn limits_are_kept(log: &dyn EventLog) {
             .await
             .unwrap();
         assert!(
-            batch.len() <= most && batch.is_empty() == (most == 0),
+            batch.len() <= maximum && batch.is_empty() == (maximum == 0),
             "{} records under a limit of {records} and {bytes} bytes",
             batch.len()
         );

@@ -1,7 +1,7 @@
 //! Recognised lines to Markdown: the page is made level (`frame`), read column by column
 //! (`columns`), row by row (`rows`), tables are found where rows agree on their columns (`tables`),
-//! and lines of one paragraph are joined where that is clear (`paragraphs`). Called for each page
-//! by [`super::PictureReader`].
+//! and lines of one paragraph are joined where that is clear (`paragraphs`). All of
+//! it is about one page.
 
 mod columns;
 mod escape;

@@ -1,7 +1,9 @@
 //! Near-duplicates among what was found: one document of each family answers, the others are named.
 //! Pure but for the last function; about .2 ms for 80 chunks.
 
-use std::cmp::Ordering;
+mod answering;
+mod joining;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -10,14 +12,15 @@ use tributary_schemas::search::{FamilyMember, FoldLimits, ScoredChunk};
 use tributary_schemas::{DocumentHeader, Filter, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
 
+use self::answering::{answering, family_member, most_similar_first};
+use self::joining::{Document, join_families, least_similarity};
 use crate::exact_name::Naming;
 use crate::leaving::visible;
-use crate::titles;
 
 /// Members of a family that a document's own page names.
-const MOST_MEMBERS: usize = 100;
+const MAXIMUM_MEMBERS: usize = 100;
 /// Documents looked at for them.
-const MOST_LOOKED_AT: usize = 1000;
+const MAXIMUM_LOOKED_AT: usize = 1000;
 
 /// A ranked chunk and what the index holds of it.
 pub type Found = (ScoredChunk, StoredChunk);
@@ -42,19 +45,6 @@ pub struct Folding<'a> {
     pub limits: FoldLimits,
     /// What the question names.
     pub naming: Naming<'a>,
-}
-
-/// A document with chunks among those found.
-struct Document {
-    shown: Arc<DocumentHeader>,
-    /// How exactly the question names it.
-    named: f32,
-    /// Exact duplicates that the caller may see too.
-    copies: Vec<DocumentHeader>,
-    signature: Option<Signature>,
-    best_score: f32,
-    /// Number of the document whose family it is in.
-    leader: usize,
 }
 
 /// One document of each family answers with its chunks, as if the others had not been found.
@@ -118,160 +108,6 @@ pub fn unfold(found: Vec<Found>, filter: &Filter) -> Vec<Shown> {
     shown
 }
 
-impl Document {
-    /// `None` if the caller may see it under no name.
-    fn new(stored: &Arc<DocumentHeader>, best_score: f32, folding: &Folding<'_>) -> Option<Self> {
-        let naming = &folding.naming;
-        let mut members = visible(stored, folding.filter);
-        // Stable: of those named alike the canonical one stays first.
-        members.sort_by(|left, right| {
-            let named = |document: &DocumentHeader| naming.of_document(document);
-            named(right).total_cmp(&named(left))
-        });
-        let mut members = members.into_iter();
-        let mut shown = members.next()?;
-        let named = naming.of_document(&shown);
-        let copies: Vec<DocumentHeader> = members.map(Arc::unwrap_or_clone).collect();
-        if !copies.is_empty() {
-            let document = Arc::make_mut(&mut shown);
-            for copy in &copies {
-                unite(&mut document.tags, &copy.tags);
-                unite(&mut document.knowledge_sets, &copy.knowledge_sets);
-            }
-        }
-        Some(Self {
-            signature: Signature::decode(&stored.signature).ok(),
-            shown,
-            named,
-            copies,
-            best_score,
-            leader: usize::MAX,
-        })
-    }
-
-    /// Estimated; exact duplicates are stored once, so two documents that were found are none.
-    fn similarity(&self, other: &Self) -> f32 {
-        match (&self.signature, &other.signature) {
-            (Some(own), Some(other)) => own.similarity(other),
-            _ => 0.0,
-        }
-    }
-
-    fn is_family(&self, other: &Self, limits: FoldLimits) -> bool {
-        self.named == other.named
-            && self.similarity(other) >= least_similarity(&self.shown, &other.shown, limits)
-    }
-}
-
-/// How similar two documents must be to be one family.
-fn least_similarity(left: &DocumentHeader, right: &DocumentHeader, limits: FoldLimits) -> f32 {
-    if titles::are_same(&left.title, &right.title) {
-        limits.threshold
-    } else {
-        limits.threshold.max(limits.other_title_threshold)
-    }
-}
-
-fn unite(names: &mut Vec<String>, more: &[String]) {
-    for name in more {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-}
-
-/// Gives every document the number of the one that leads its family; a leader has its own.
-fn join_families(documents: &mut [Document], limits: FoldLimits) {
-    let mut leaders: Vec<usize> = Vec::new();
-    for number in 0..documents.len() {
-        let (before, rest) = documents.split_at_mut(number);
-        let Some(document) = rest.first_mut() else {
-            continue;
-        };
-        let is_similar = |leader: &usize| {
-            before
-                .get(*leader)
-                .is_some_and(|leader| leader.is_family(document, limits))
-        };
-        document.leader = leaders.iter().copied().find(is_similar).unwrap_or(number);
-        if document.leader == number {
-            leaders.push(number);
-        }
-    }
-}
-
-/// By number of the leader: which document answers for the family, and the others.
-fn answering(documents: &[Document], score_margin: f32) -> Vec<(usize, Vec<FamilyMember>)> {
-    let mut families: Vec<Vec<usize>> = vec![Vec::new(); documents.len()];
-    for (number, document) in documents.iter().enumerate() {
-        if let Some(family) = families.get_mut(document.leader) {
-            family.push(number);
-        }
-    }
-    families
-        .into_iter()
-        .map(|family| answering_one(documents, &family, score_margin))
-        .collect()
-}
-
-fn answering_one(
-    documents: &[Document],
-    family: &[usize],
-    score_margin: f32,
-) -> (usize, Vec<FamilyMember>) {
-    let members: Vec<(usize, &Document)> = family
-        .iter()
-        .filter_map(|number| Some((*number, documents.get(*number)?)))
-        .collect();
-    let best_score = members
-        .iter()
-        .map(|(_, document)| document.best_score)
-        .fold(0.0, f32::max);
-    let nearly_best = members
-        .iter()
-        .filter(|(_, document)| document.best_score + score_margin >= best_score);
-    let Some((answers, document)) =
-        nearly_best.min_by(|(_, left), (_, right)| left.shown.canonical_order(&right.shown))
-    else {
-        return (usize::MAX, Vec::new());
-    };
-    let mut others = Vec::new();
-    for (number, other) in &members {
-        let similarity = if number == answers {
-            1.0
-        } else {
-            document.similarity(other)
-        };
-        let itself = (number != answers).then_some(other.shown.as_ref());
-        others.extend(
-            itself
-                .into_iter()
-                .chain(&other.copies)
-                .map(|member| family_member(member, similarity)),
-        );
-    }
-    others.sort_by(most_similar_first);
-    (*answers, others)
-}
-
-fn most_similar_first(left: &FamilyMember, right: &FamilyMember) -> Ordering {
-    right
-        .similarity
-        .total_cmp(&left.similarity)
-        .then_with(|| left.document_id.cmp(&right.document_id))
-}
-
-fn family_member(document: &DocumentHeader, similarity: f32) -> FamilyMember {
-    FamilyMember {
-        document_id: document.document_id.clone(),
-        version: document.version,
-        source: document.source.clone(),
-        source_path: document.source_path.clone(),
-        title: document.title.clone(),
-        similarity,
-    }
-}
-
 /// Documents that are nearly the same as this one and that the filter allows, most similar first,
 /// exact duplicates before all.
 pub async fn of_document(
@@ -297,7 +133,9 @@ pub async fn of_document(
             .similarity(&Signature::decode(&other.signature).ok()?);
         (similarity >= least_similarity(document, other, limits)).then_some(similarity)
     };
-    let found = index.documents_with(None, &terms, MOST_LOOKED_AT).await?;
+    let found = index
+        .documents_with(None, &terms, MAXIMUM_LOOKED_AT)
+        .await?;
     let is_another =
         |other: &&DocumentHeader| other.document_id != document.document_id && filter.allows(other);
     let others = found.iter().map(|found| &found.document).filter(is_another);
@@ -305,7 +143,7 @@ pub async fn of_document(
         .filter_map(|other| similarity(other).map(|similarity| family_member(other, similarity)))
         .collect();
     family.sort_by(most_similar_first);
-    family.truncate(MOST_MEMBERS);
+    family.truncate(MAXIMUM_MEMBERS);
     Ok(family)
 }
 

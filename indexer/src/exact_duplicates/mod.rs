@@ -1,33 +1,31 @@
-//! Exact duplicates are stored once. Called by the index stage: [`ExactDuplicates::wrote`] and
-//! [`ExactDuplicates::deleted`] for each record, [`ExactDuplicates::settle`] after each flush.
+//! Stores exact duplicates once. [`ExactDuplicates::note_written`] and
+//! [`ExactDuplicates::note_deleted`] remember what changed, [`ExactDuplicates::settle`] brings the
+//! families of it into order after a flush.
 //!
 //! Documents of one content hash are a family. Which member is the canonical one follows from the
 //! members alone ([`DocumentHeader::canonical_order`]); only it has chunks, and it remembers the
 //! others, so that filters find the content by any of them. Every record is first written in full,
-//! as if it were alone; once that is visible, families that it may have entered or left are
-//! read and brought into order. Whoever changes something looks again, until nothing is left to
+//! as if it were alone; once that is visible, families that it may have entered or left are read
+//! and brought into order. A process that changed something looks again, until nothing is left to
 //! change: of two processes that decide at the same time the later one sees what both have done.
-//! After a crash the record comes again, and with it the look.
+//! After a crash the record is delivered again, and its families are looked at again.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod family;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use tributary_schemas::near_duplicate::{canonical_term, content_term, duplicate_term};
-use tributary_schemas::{
-    Attributes, Chunk, ChunkId, DocumentHeader, DocumentState, EmbeddedDocument, Error, ErrorKind,
-    Lineage, Result,
-};
+use tributary_schemas::{DocumentHeader, DocumentState, EmbeddedDocument, Lineage, Result};
 use tributary_store::blobs::Blobs;
-use tributary_store::search_index::{IndexedDocument, Operation, SharedSearchIndex};
+use tributary_store::search_index::{Operation, SharedSearchIndex};
 use tributary_store::{Clock, manifest};
 
+pub use self::family::MAXIMUM_MEMBERS;
+use self::family::{Disorder, Family, chunks_of, disorder, in_families};
 use crate::index_stage::is_gone;
 use crate::rewriting;
-
-/// Members of a family, at most; documents beyond it, last in canonical order, are stored on their
-/// own.
-pub const MAXIMUM_MEMBERS: usize = 256;
 
 /// Looks until nothing is left to change; more are needed only while another process changes the
 /// same families, which then looks too.
@@ -50,7 +48,7 @@ pub struct Settled {
     pub state: DocumentState,
 }
 
-/// What came since families were last settled.
+/// What arrived since families were last settled.
 #[derive(Default)]
 struct Waiting {
     /// By generation.
@@ -62,14 +60,14 @@ struct Waiting {
 /// Documents that were written or deleted.
 #[derive(Clone, Default)]
 struct Touched {
-    /// By document: the newest version that came, and its record unless it was deleted. An older
-    /// one that comes late changes nothing.
+    /// By document: the newest version that arrived, and its record unless it was deleted. An older
+    /// one that arrives late changes nothing.
     documents: BTreeMap<String, (u64, Option<Body>)>,
     hashes: BTreeSet<String>,
 }
 
 impl Touched {
-    fn came(&mut self, document_id: &str, version: u64, body: Option<Body>) {
+    fn note(&mut self, document_id: &str, version: u64, body: Option<Body>) {
         let newest = self
             .documents
             .get(document_id)
@@ -88,18 +86,6 @@ struct Body {
     bytes: Bytes,
 }
 
-/// All members of one content hash, in canonical order.
-type Family = Vec<IndexedDocument>;
-
-/// What is wrong with a family.
-#[derive(Default)]
-struct Disorder {
-    /// The canonical member and those beyond the limit: to be written with their chunks.
-    whole: Vec<DocumentHeader>,
-    /// Duplicates: to be written without.
-    empty: Vec<DocumentHeader>,
-}
-
 impl ExactDuplicates {
     /// Over the given index; records of duplicates are kept as blobs, since any of them may have to
     /// be written again.
@@ -112,16 +98,16 @@ impl ExactDuplicates {
         }
     }
 
-    /// A document was written to a generation, or an older version of it was refused, and that can
-    /// be seen; `record` is the value that it came in.
-    pub fn wrote(&self, generation: &str, document: &DocumentHeader, record: Bytes) {
+    /// Notes that a document was written to a generation, or an older version of it refused, and
+    /// that this is visible; `record` is the value of its record.
+    pub fn note_written(&self, generation: &str, document: &DocumentHeader, record: Bytes) {
         let mut waiting = self.waiting();
         let touched = waiting.touched.entry(generation.to_owned()).or_default();
         let content_hash = document.content_hash.clone();
         if !content_hash.is_empty() {
             touched.hashes.insert(content_hash.clone());
         }
-        touched.came(
+        touched.note(
             &document.document_id,
             document.version,
             Some(Body {
@@ -131,22 +117,22 @@ impl ExactDuplicates {
         );
     }
 
-    /// A document was deleted from a generation as of this version, or a newer version of it
-    /// stayed.
-    pub fn deleted(&self, generation: &str, document_id: &str, version: u64) {
+    /// Notes that a document was deleted from a generation as of this version, or a newer version
+    /// of it stayed.
+    pub fn note_deleted(&self, generation: &str, document_id: &str, version: u64) {
         self.waiting()
             .touched
             .entry(generation.to_owned())
             .or_default()
-            .came(document_id, version, None);
+            .note(document_id, version, None);
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings the families of all that came since into order, durably, and says which documents
-    /// changed their part. Called when what was written is visible. After an error everything
+    /// Brings the families of all that was noted since into order, durably, and says which
+    /// documents changed their part. What was written must be visible. After an error everything
     /// is looked at again by the next call.
     pub async fn settle(&self) -> Result<Vec<Settled>> {
         let mut touched = std::mem::take(&mut self.waiting().touched);
@@ -193,7 +179,7 @@ impl ExactDuplicates {
                 match self.order(generation, &family, touched).await {
                     Ok(states) => {
                         changed |= !states.is_empty();
-                        settled.extend(self.told_again(generation, &family, touched));
+                        settled.extend(self.reported_again(generation, &family, touched));
                         settled.extend(
                             states
                                 .into_iter()
@@ -258,23 +244,7 @@ impl ExactDuplicates {
                     .await?,
             );
         }
-        // A document that was read twice counts as it was read last: it is in one family.
-        let members: BTreeMap<String, IndexedDocument> = found
-            .into_iter()
-            .map(|member| (member.document.document_id.clone(), member))
-            .collect();
-        let mut families: BTreeMap<(String, String), BTreeMap<String, IndexedDocument>> =
-            BTreeMap::new();
-        for (document_id, member) in members.into_iter().filter(|(_, member)| !member.deleted) {
-            let family = families
-                .entry((
-                    member.document.content_hash.clone(),
-                    filtered_by(&member.document)?,
-                ))
-                .or_default();
-            family.insert(document_id, member);
-        }
-        Ok(families.into_values().map(in_order).collect())
+        in_families(found)
     }
 
     /// Writes what is wrong with a family; the states of the members whose part changed. Empty if
@@ -353,9 +323,9 @@ impl ExactDuplicates {
         ))
     }
 
-    /// Of those that came and were stored once already, as another batch or process left them: what
-    /// the stage said of them comes last otherwise.
-    fn told_again(
+    /// Reports once more those that arrived and were stored once already, as another batch or
+    /// process left them: otherwise the stage's report would be the last one.
+    fn reported_again(
         &self,
         generation: &str,
         family: &Family,
@@ -418,117 +388,4 @@ impl ExactDuplicates {
     async fn kept(&self, url: &str) -> Result<Option<EmbeddedDocument>> {
         rewriting::read(self.blobs.get(url).await?).await
     }
-}
-
-/// What filters ask of a document itself. The hash covers it as it was at ingest; source profiles
-/// may have changed it for this generation, and a document never stands for one that others may
-/// see.
-fn filtered_by(document: &DocumentHeader) -> Result<String> {
-    let attributes = Attributes {
-        link: None,
-        created_at: None,
-        updated_at: None,
-        ..document.attributes.clone()
-    };
-    serde_json::to_string(&attributes).map_err(|error| {
-        Error::new(
-            ErrorKind::Internal,
-            format!("attributes cannot be written: {error}"),
-        )
-    })
-}
-
-fn in_order(family: BTreeMap<String, IndexedDocument>) -> Family {
-    let mut family: Family = family.into_values().collect();
-    family.sort_by(|left, right| left.document.canonical_order(&right.document));
-    family
-}
-
-/// The members that are not as they should be, as they should be. One member alone has its chunks
-/// and stands for none; of several the first has the chunks and stands for the others.
-fn disorder(family: &Family) -> Disorder {
-    let mut disorder = Disorder::default();
-    let (together, alone) = family
-        .split_at_checked(MAXIMUM_MEMBERS)
-        .unwrap_or((family.as_slice(), &[]));
-    let Some((canonical, duplicates)) = together.split_first() else {
-        return disorder;
-    };
-    let remembered = duplicates
-        .iter()
-        .map(|duplicate| duplicate.document.as_duplicate())
-        .collect();
-    let standing = std::iter::once((canonical, remembered))
-        .chain(alone.iter().map(|member| (member, Vec::new())));
-    for (member, remembered) in standing {
-        let found = &member.document;
-        if found.duplicate_of.is_some() || found.duplicates != remembered {
-            disorder.whole.push(DocumentHeader {
-                duplicate_of: None,
-                duplicates: remembered,
-                ..found.clone()
-            });
-        }
-    }
-    for member in duplicates {
-        let found = &member.document;
-        let duplicate_of = Some(canonical.document.document_id.clone());
-        if found.duplicate_of != duplicate_of
-            || !member.chunk_ids.is_empty()
-            || !found.duplicates.is_empty()
-            || found.body.is_none()
-        {
-            disorder.empty.push(DocumentHeader {
-                duplicate_of,
-                duplicates: Vec::new(),
-                ..found.clone()
-            });
-        }
-    }
-    disorder
-}
-
-/// The chunks of a record as those of another document of the same content: the same, with the ids
-/// that they would have had there.
-fn chunks_of(body: &EmbeddedDocument, document_id: &str) -> Result<Vec<Chunk>> {
-    if body.document.document_id == document_id {
-        return Ok(body.chunks.clone());
-    }
-    let mut occurrences: HashMap<ChunkId, u32> = HashMap::new();
-    let mut renamed = HashMap::new();
-    for chunk in &body.chunks {
-        let derive = |occurrence| {
-            ChunkId::derive(
-                document_id,
-                chunk.kind.as_str(),
-                &chunk.section_path,
-                &chunk.text,
-                occurrence,
-            )
-        };
-        let occurrence = occurrences.entry(derive(0)).or_default();
-        renamed.insert(chunk.chunk_id, derive(*occurrence));
-        *occurrence += 1;
-    }
-    let rename = |chunk_id: &ChunkId| {
-        let unknown = || {
-            Error::new(
-                ErrorKind::Corrupt,
-                format!(
-                    "a kept record of {} names a chunk that it lacks",
-                    body.document.document_id
-                ),
-            )
-        };
-        renamed.get(chunk_id).copied().ok_or_else(unknown)
-    };
-    let copy = |chunk: &Chunk| {
-        Ok(Chunk {
-            chunk_id: rename(&chunk.chunk_id)?,
-            parent_id: chunk.parent_id.as_ref().map(rename).transpose()?,
-            child_ids: chunk.child_ids.iter().map(rename).collect::<Result<_>>()?,
-            ..chunk.clone()
-        })
-    };
-    body.chunks.iter().map(copy).collect()
 }

@@ -24,7 +24,7 @@ const SHOWN: usize = 20;
 const RULES: &str = "rules of knowledge sets";
 
 /// Where builds are asked for.
-pub struct ReindexDesk {
+pub struct ReindexRequests {
     /// The log, with requests and reports.
     pub topics: Topics,
     /// What became of documents.
@@ -37,7 +37,7 @@ pub struct ReindexDesk {
     pub clock: Clock,
 }
 
-impl ReindexDesk {
+impl ReindexRequests {
     /// Asks for a build of these knowledge sets (all documents if empty); on return the request is
     /// durable. Another build that is under way comes first.
     pub async fn request(&self, knowledge_sets: Vec<String>) -> Result<ReindexRequest> {

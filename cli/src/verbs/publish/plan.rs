@@ -1,0 +1,266 @@
+//! What is to be published and deleted, as data: made and checked before anything is sent.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+use tributary_schemas::{DocumentEvent, id};
+
+use super::compare::{self, Comparison};
+use super::files::{Found, Rule, Selection};
+use super::report::{Published, REFUSED};
+use super::roots::{Documents, Roots};
+use super::same_file::{self, Explanation};
+use super::send::{Body, Item};
+use super::{describe, mounts, urls};
+use crate::args::{OneDocument, Publish};
+use crate::print::{self, Outcome};
+
+/// What is to be done.
+pub(super) struct Plan {
+    pub(super) template: DocumentEvent,
+    pub(super) items: Vec<Item>,
+    pub(super) comparison: Comparison,
+    /// Files among the items, in the order of these, with the roots that their paths are relative
+    /// to.
+    files: Vec<Found>,
+    /// Roots of all folders that were named.
+    roots: Vec<PathBuf>,
+}
+
+impl Plan {
+    pub(super) fn of_files(selection: Selection, roots: &Roots) -> Self {
+        let to_item =
+            |found: &Found| Item::new(found.source_path.clone(), Body::File(found.file.clone()));
+        let mut items: Vec<Item> = selection.files.iter().map(to_item).collect();
+        same_file::keep_what_was_given(&mut items, &selection.files, roots);
+        Self {
+            template: DocumentEvent {
+                source: roots.source().to_owned(),
+                ..DocumentEvent::default()
+            },
+            items,
+            comparison: Comparison::default(),
+            roots: selection
+                .folders
+                .into_iter()
+                .map(|folder| folder.root)
+                .collect(),
+            files: selection.files,
+        }
+    }
+
+    pub(super) fn make(publish: &Publish, roots: &Roots) -> Result<Self> {
+        let (stdin, paths): (Vec<_>, Vec<_>) = publish
+            .paths
+            .iter()
+            .cloned()
+            .partition(|path| path == Path::new("-"));
+        let rule = Rule::new(publish.root.as_deref(), roots)?;
+        let rule = if publish.prune.prune {
+            rule.with_missing()
+        } else {
+            rule
+        };
+        let selection = rule.select(&paths)?;
+        let comparison = compare::compare(&selection, roots, publish.prune)?;
+        let mut plan = Self {
+            template: describe::template(publish, roots.source())?,
+            comparison,
+            ..Self::of_files(selection, roots)
+        };
+        if !stdin.is_empty() {
+            plan.items.push(from_stdin(publish)?);
+        }
+        if let Some(list) = &publish.urls {
+            let addresses = urls::read_list(list)?.into_iter();
+            plan.items.extend(
+                addresses.map(|address| Item::new(address.clone(), Body::Address(address))),
+            );
+        }
+        plan.check(publish)?;
+        if let (Some(path), [item]) = (&publish.one.path, plan.items.as_mut_slice()) {
+            item.source_path.clone_from(path);
+            // It is no longer where its path says.
+            plan.files.clear();
+        }
+        same_file::keep_what_was_given(&mut plan.items, &plan.files, roots);
+        Ok(plan)
+    }
+
+    fn check(&self, publish: &Publish) -> Result<()> {
+        if self.items.is_empty() && self.comparison.gone.is_empty() && !publish.prune.allow_empty {
+            bail!("there is no file to publish (hidden ones are left out)");
+        }
+        let one = &publish.one;
+        let of_one = [
+            ("--title", one.title.is_some()),
+            ("--id", one.id.is_some()),
+            ("--version", one.version.is_some()),
+            ("--path", one.path.is_some()),
+            ("--media-type", one.media_type.is_some()),
+        ];
+        let given = of_one.iter().find(|(_, is_given)| *is_given);
+        match given {
+            Some((option, _)) if self.items.len() != 1 => bail!(
+                "{option} is said of one document, but {} are to be published",
+                self.items.len()
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Says what paths are relative to where that is not what was named.
+    pub(super) fn explain(&self, publish: &Publish, roots: &Roots, all: &[Roots]) {
+        let source = roots.source();
+        let mut said: Vec<&Path> = Vec::new();
+        for found in &self.files {
+            let is_plain = found.is_lone || publish.root.is_some();
+            let is_new = roots.containing(&found.root).is_none();
+            if !is_plain && !is_new && !said.contains(&found.root.as_path()) {
+                said.push(&found.root);
+            }
+        }
+        for root in said {
+            print::note(&format!(
+                "paths are relative to {}, from which source {source} was published before",
+                root.display()
+            ));
+        }
+        let lone = self.files.iter().filter(|found| found.is_lone);
+        for found in lone.filter(|_| !roots.is_empty()) {
+            print::note(&format!(
+                "{} lies in no folder from which source {source} was published: its path is {} (--root sets another)",
+                found.file.display(),
+                found.source_path
+            ));
+        }
+        let explanation = Explanation {
+            roots,
+            others: all,
+            prunes: publish.prune.prune,
+            gives_title: publish.one.title.is_some(),
+        };
+        let notes = explanation.notes(&self.files, &self.items);
+        notes.iter().for_each(|note| print::note(note));
+    }
+
+    /// The title that the one document is given now.
+    pub(super) fn take_title(&mut self, one: &OneDocument) {
+        if let (Some(title), [item]) = (&one.title, self.items.as_mut_slice()) {
+            item.title = Some(title.clone());
+        }
+    }
+
+    fn id_of(&self, item: &Item) -> String {
+        let given = self.template.document_id.as_ref();
+        let given = given.or(item.document_id.as_ref()).cloned();
+        given.unwrap_or_else(|| id::derive_document_id(&self.template.source, &item.source_path))
+    }
+
+    pub(super) fn remember(&self, roots: &mut Roots) -> Result<()> {
+        let mut by_root: BTreeMap<&Path, Documents> = BTreeMap::new();
+        for root in &self.roots {
+            by_root.entry(root).or_default();
+        }
+        for (found, item) in self.files.iter().zip(&self.items) {
+            if found.is_lone {
+                roots.publish_lone(&found.root, &found.source_path, &self.id_of(item))?;
+                continue;
+            }
+            by_root
+                .entry(&found.root)
+                .or_default()
+                .insert(found.source_path.clone(), self.id_of(item));
+        }
+        for (root, documents) in by_root {
+            roots.publish(root, &documents)?;
+            let mounts = mounts::below(root);
+            if !mounts.is_empty() {
+                roots.note_mounts(root, mounts)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Titles of what was accepted hold for later publications too.
+    pub(super) fn remember_titles(&self, roots: &mut Roots, documents: &[Published]) -> Result<()> {
+        let accepted: HashSet<&str> = documents
+            .iter()
+            .filter(|document| document.state != REFUSED)
+            .map(|document| document.source_path.as_str())
+            .collect();
+        for item in &self.items {
+            if let Some(title) = &item.title
+                && accepted.contains(item.source_path.as_str())
+            {
+                roots.give_title(&item.source_path, title)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What could not be deleted stays known.
+    pub(super) fn forget(&self, roots: &mut Roots, documents: &[Published]) -> Result<()> {
+        let deleted: Vec<String> = documents
+            .iter()
+            .filter(|document| document.is_deletion && document.state != REFUSED)
+            .map(|document| document.source_path.clone())
+            .collect();
+        if deleted.is_empty() {
+            return Ok(());
+        }
+        self.roots
+            .iter()
+            .try_for_each(|root| roots.forget(root, &deleted))
+    }
+
+    /// What would be done.
+    pub(super) fn show(&self, publish: &Publish) -> Result<Outcome> {
+        let paths: Vec<&str> = self
+            .items
+            .iter()
+            .map(|item| item.source_path.as_str())
+            .collect();
+        let gone: Vec<&str> = self
+            .comparison
+            .gone
+            .iter()
+            .map(|gone| gone.source_path.as_str())
+            .collect();
+        let kept = &self.comparison.kept;
+        let source = &self.template.source;
+        let object = json!({"source": source, "publish": paths, "delete": gone, "keep": kept});
+        print::result(publish.output, &object, || {
+            let mut lines: Vec<String> = paths
+                .iter()
+                .map(|path| format!("publish  {path}"))
+                .collect();
+            lines.extend(gone.iter().map(|path| format!("delete   {path}")));
+            lines.push(format!(
+                "{} to publish, {} to delete; nothing was done",
+                paths.len(),
+                gone.len()
+            ));
+            lines.join("\n")
+        })?;
+        Ok(Outcome::Done)
+    }
+}
+
+fn from_stdin(publish: &Publish) -> Result<Item> {
+    let one = &publish.one;
+    if one.path.is_none() && one.id.is_none() {
+        bail!("a document from stdin needs --path or --id, so that an update finds it");
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .read_to_end(&mut bytes)
+        .context("cannot read stdin")?;
+    Ok(Item::new(
+        one.path.clone().unwrap_or_default(),
+        Body::Bytes(bytes),
+    ))
+}

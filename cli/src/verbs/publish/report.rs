@@ -1,0 +1,179 @@
+//! What became of everything that was published, and how that is printed.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::compare::Kept;
+use super::failures;
+use crate::args::Output;
+use crate::print::{self, Outcome};
+
+/// State of what was never accepted.
+pub(super) const REFUSED: &str = "refused";
+
+/// What `publish --format json` prints.
+#[derive(Debug, Default, Serialize)]
+pub struct Report {
+    /// Source of all of them.
+    pub source: String,
+    /// Documents that the server accepted.
+    pub published: usize,
+    /// Searchable now.
+    pub indexed: usize,
+    /// Of these, made in a lesser way than configured.
+    pub degraded: usize,
+    /// Deliberately not indexed (unchanged, empty).
+    pub skipped: usize,
+    /// Given up after acceptance.
+    pub dead: usize,
+    /// Deleted, since they left the folder.
+    pub deleted: usize,
+    /// Never accepted: unreadable here, or refused by the server.
+    pub refused: usize,
+    /// Documents that `--prune` left, since nobody could see whether their files are gone.
+    pub kept: Vec<Kept>,
+    /// From the first file to the last outcome.
+    pub seconds: f64,
+    /// One per file.
+    pub documents: Vec<Published>,
+}
+
+/// What became of one file.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Published {
+    /// Empty if it was refused.
+    pub document_id: String,
+    /// Path within the source.
+    pub source_path: String,
+    /// A document state, or `refused`.
+    pub state: String,
+    /// Why, where there is something to say.
+    pub reason: Option<String>,
+    /// What was done in a lesser way than configured, such as `summary`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub degraded: Vec<String>,
+    #[serde(skip)]
+    pub(super) version: u64,
+    #[serde(skip)]
+    pub(super) bytes: u64,
+    #[serde(skip)]
+    pub(super) chunks: u32,
+    /// Its file is gone.
+    #[serde(skip)]
+    pub(super) is_deletion: bool,
+}
+
+impl Report {
+    pub(super) fn of(source: String, documents: Vec<Published>, took: Duration) -> Self {
+        let mut report = Self {
+            source,
+            seconds: took.as_secs_f64(),
+            ..Self::default()
+        };
+        for document in &documents {
+            report.degraded += usize::from(!document.degraded.is_empty());
+            match document.state.as_str() {
+                REFUSED => report.refused += 1,
+                _ if document.is_deletion => report.deleted += 1,
+                state => report.count(state),
+            }
+        }
+        report.documents = documents;
+        report
+    }
+
+    fn count(&mut self, state: &str) {
+        self.published += 1;
+        match state {
+            "indexed" => self.indexed += 1,
+            "skipped" => self.skipped += 1,
+            "dead" => self.dead += 1,
+            _ => {}
+        }
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
+        match self.dead + self.refused {
+            0 => Outcome::Done,
+            failed if failed == self.documents.len() && self.published == 0 => Outcome::Failed,
+            _ => Outcome::PartlyFailed,
+        }
+    }
+
+    /// Prints it.
+    pub(super) fn show(&self, output: Output) -> Result<()> {
+        print::result(output, self, || {
+            let mut lines: Vec<String> = Vec::new();
+            let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+            lines.extend(failures::lines(&self.documents));
+            for document in &self.documents {
+                match (document.state.as_str(), document.reason.as_deref()) {
+                    _ if failures::is_failure(document) => {}
+                    (state, _) if document.is_deletion => {
+                        let state = if state == "deleted" {
+                            state
+                        } else {
+                            "deleting"
+                        };
+                        lines.push(format!("{state:8} {}", document.source_path));
+                    }
+                    ("skipped", Some(reason)) => {
+                        *reasons
+                            .entry(reason.split(" since ").next().unwrap_or(reason))
+                            .or_default() += 1
+                    }
+                    _ => {}
+                }
+            }
+            lines.extend(
+                reasons
+                    .into_iter()
+                    .map(|(reason, count)| format!("skipped  {count}: {reason}")),
+            );
+            lines.extend(degraded(&self.documents));
+            lines.push(self.summary());
+            lines.join("\n")
+        })
+    }
+
+    /// One line for people.
+    pub fn summary(&self) -> String {
+        let mut parts = vec![format!("{} published", self.published)];
+        let counts = [
+            ("indexed", self.indexed),
+            ("of them degraded", self.degraded),
+            ("skipped", self.skipped),
+            ("dead", self.dead),
+            ("deleted", self.deleted),
+            ("refused", self.refused),
+        ];
+        parts.extend(
+            counts
+                .iter()
+                .filter(|(_, count)| *count > 0)
+                .map(|(name, count)| format!("{count} {name}")),
+        );
+        format!("{} in {:.1} s", parts.join(", "), self.seconds)
+    }
+}
+
+/// What was done in a lesser way, and how that is made up for.
+fn degraded(documents: &[Published]) -> Vec<String> {
+    let mut by_part: BTreeMap<&str, usize> = BTreeMap::new();
+    for part in documents.iter().flat_map(|document| &document.degraded) {
+        *by_part.entry(part).or_default() += 1;
+    }
+    let lines = by_part.into_iter().map(|(part, count)| {
+        let repair = match part {
+            "summary" | "description" => {
+                " (made without the model; once it is there: tributary documents repair --degraded)"
+            }
+            _ => "",
+        };
+        format!("degraded {count}: {part}{repair}")
+    });
+    lines.collect()
+}
