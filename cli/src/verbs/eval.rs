@@ -53,7 +53,7 @@ async fn evaluate(set: &EvaluationSet, config: &Config, eval: &EvalRun) -> Resul
     in_pipeline(set, config, async |pipeline, parts| {
         let pipeline = Pipeline {
             fold: eval.fold,
-            understander: eval.understand.then_some(parts.understander.as_ref()),
+            understander: eval.understand.then_some(parts.asker.understander()),
             ..pipeline
         };
         tributary_eval::run(set, &pipeline, settings(config, parts), &Bars::default()).await

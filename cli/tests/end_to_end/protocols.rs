@@ -85,7 +85,7 @@ fn knowledge() -> (Workspace, Server) {
             "models.chat.endpoints.talker.script_file",
             script.to_str().unwrap(),
         )
-        .with("models.chat.roles.answer.endpoint", "talker")
+        .with("models.chat.roles.answer.endpoint", "talker");
     workspace.write(
         "kb/tilt.md",
         "# Tilt\n\nHow antennas are mounted.\n\n## Limits\n\nAn antenna may tilt by at most eight degrees.\n",

@@ -73,6 +73,11 @@ impl Asker {
         &self.parts.config
     }
 
+    /// Understands questions.
+    pub fn understander(&self) -> &Understander {
+        &self.parts.understander
+    }
+
     /// Finds passages.
     pub fn retriever(&self) -> &Arc<Retriever> {
         &self.parts.retriever
