@@ -1,7 +1,7 @@
 //! The file of the conversations.
 //!
 //! ```text
-//! <data folder>/conversations/conversations.sqlite      SQLite 3, user_version 1; beside it -wal and -shm while it is open
+//! <data folder>/conversations/conversations.sqlite      SQLite 3, user_version 1; beside it -wal while it is open
 //!   conversations   id, owner, title, title_folded, created_at_ms, updated_at_ms, turns
 //!   turns           id, conversation_id, number, question, state, asked_at_ms, ended_at_ms,
 //!                   answer, failure, feedback (JSON as of `schemas`), idempotency_key
@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::errors::{self, Failure, of_database};
@@ -24,10 +24,12 @@ use crate::data_folder::{create_private_folder, require_folder, sync_folder};
 pub const NAME: &str = "conversations.sqlite";
 /// Version of what is described here.
 const FORMAT: i64 = 1;
-/// Nobody else has the file open but a backup of ours, which does not hold up writers.
+/// Nobody else has the file open, but somebody may look into it while no process runs.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Locked by the one connection that there is, so that no memory is shared through a file.
 const SETTINGS: &str = "
+    PRAGMA locking_mode = EXCLUSIVE;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
     PRAGMA foreign_keys = ON;
@@ -170,18 +172,14 @@ pub fn empty_journal(connection: &Connection, path: &Path) -> Result<()> {
         .map_err(|error| of_database(&error, path))
 }
 
-/// Writes a copy of the whole file as of one moment, by a connection of its own.
-pub fn copy(path: &Path, to: &Path) -> Result<()> {
-    let failed = |error: rusqlite::Error| of_database(&error, path);
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
+/// Writes a copy of the whole file as of one moment.
+pub fn copy(connection: &Connection, path: &Path, to: &Path) -> Result<()> {
     let to = to.to_str().ok_or_else(|| {
         let message = format!("{} is no name that SQLite can write", to.display());
         Error::new(ErrorKind::Invalid, message)
     })?;
     connection
         .execute("VACUUM INTO ?1", [to])
-        .map_err(failed)
+        .map_err(|error| of_database(&error, path))
         .map(drop)
 }

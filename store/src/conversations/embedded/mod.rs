@@ -7,7 +7,7 @@ mod file;
 mod turns;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -60,10 +60,12 @@ impl EmbeddedConversations {
         })
     }
 
-    /// Keeps a copy of all conversations in the draft of a backup; writes go on meanwhile. Blocks.
+    /// Keeps a copy of all conversations in the draft of a backup; other calls wait meanwhile.
+    /// Blocks.
     pub(crate) fn image(&self, draft: &mut Draft) -> Result<()> {
         draft.keep_made(&format!("{FOLDER}/{}", file::NAME), |place| {
-            file::copy(&self.inner.path, place)
+            let connection = self.inner.connection();
+            file::copy(&connection, &self.inner.path, place)
         })
     }
 
@@ -74,10 +76,7 @@ impl EmbeddedConversations {
     ) -> Result<T> {
         let inner = Arc::clone(&self.inner);
         let running = tokio::task::spawn_blocking(move || {
-            let mut connection = inner
-                .connection
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut connection = inner.connection();
             file::transaction(&mut connection, &inner.path, |transaction| {
                 work(transaction, &inner)
             })
@@ -95,10 +94,7 @@ impl EmbeddedConversations {
         let removed = self.run(work).await?;
         let inner = Arc::clone(&self.inner);
         let emptied = tokio::task::spawn_blocking(move || {
-            let connection = inner
-                .connection
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let connection = inner.connection();
             file::empty_journal(&connection, &inner.path)
         });
         emptied
@@ -114,6 +110,12 @@ fn broken_off(error: &tokio::task::JoinError) -> Error {
 }
 
 impl Inner {
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn now_ms(&self) -> u64 {
         rules::now_ms(&self.clock)
     }
