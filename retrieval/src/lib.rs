@@ -26,6 +26,7 @@ pub mod prompts;
 mod relevance;
 mod rerank;
 mod retriever;
+mod route;
 mod serving;
 mod titles;
 pub mod understand;

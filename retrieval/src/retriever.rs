@@ -1,6 +1,6 @@
 //! The route of one search: check, analyse, plan, three tiers, hits.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use tributary_models::{DualEmbedder, Reranker};
 use tributary_schemas::facets::Facets;
 use tributary_schemas::search::{
-    Hit, QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary, TierTrace,
+    QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary,
 };
 use tributary_schemas::unmet::{UnmetFilter, UnmetValue};
 use tributary_schemas::{ChunkId, Error, ErrorKind, Filter, Result};
@@ -17,26 +17,18 @@ use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, fold};
 
 use crate::access::{self, Principal};
 use crate::config::Config;
-use crate::coverage::{self, TokenScores, Word};
+use crate::coverage::Word;
 use crate::document::{self, DocumentParts, DocumentView};
 use crate::embed::{QueryVectors, embed_query};
 use crate::error::SearchError;
 use crate::exact_name::{Naming, boosted};
 use crate::facets::{FacetReader, Reading};
 use crate::fine::{Fine, FineChunk};
-use crate::hits::{Asked, Scores};
-use crate::relevance::Estimates;
+use crate::route::Route;
 use crate::serving::{Serving, SharedServing};
-use crate::{coarse, exact_name, fine, fusion, hits, plan, rerank, unmet};
+use crate::{coarse, exact_name, fine, fusion, plan, rerank, unmet};
 
 type SearchResult<T> = std::result::Result<T, SearchError>;
-
-/// Names in [`SearchResponse::tiers`] and in metrics.
-const TIER_COARSE: &str = "coarse";
-/// See [`TIER_COARSE`].
-const TIER_FINE: &str = "fine";
-/// See [`TIER_COARSE`].
-const TIER_RERANK: &str = "rerank";
 
 /// The models that a search uses.
 #[derive(Clone)]
@@ -82,71 +74,12 @@ pub struct Retriever {
     facets: FacetReader,
 }
 
-/// What all steps of one search share.
-pub(crate) struct Route<'a> {
-    /// As asked, with the filter that holds.
-    pub request: SearchRequest,
-    /// The filter as asked for.
-    pub wishes: &'a Filter,
-    /// Who asks.
-    pub principal: &'a Principal,
-    /// The generation that answers, from the first step to the last.
-    pub serving: Arc<Serving>,
-    started: Instant,
-}
-
-impl<'a> Route<'a> {
-    /// Checks the request and joins its filter with what the principal may see.
-    pub fn begin(
-        retriever: &Retriever,
-        request: &'a SearchRequest,
-        principal: &'a Principal,
-    ) -> SearchResult<Self> {
-        let started = Instant::now();
-        plan::check(request, &retriever.config)?;
-        let filter = retriever.filter(&request.filter, principal)?;
-        Ok(Self {
-            request: SearchRequest {
-                filter,
-                ..request.clone()
-            },
-            wishes: &request.filter,
-            principal,
-            serving: retriever.serving.current(),
-            started,
-        })
-    }
-}
-
-/// What tiers 1 and 2 found for one text.
-pub(crate) struct Found {
-    /// How it was searched for.
-    pub plan: QueryPlan,
-    words: Vec<Word>,
-    tokens: TokenScores,
-    /// Tier 1.
-    pub coarse: coarse::Coarse,
-    /// Tier 2, best first.
-    pub fine: Vec<FineChunk>,
-    summaries: [TierSummary; 2],
-    degraded: Vec<String>,
-}
-
-/// What was found for several texts, united.
-pub(crate) struct United {
-    /// Candidates of all of them.
-    pub candidates: Vec<ScoredChunk>,
-    /// The best of all of them, best first.
-    pub fine: Vec<FineChunk>,
-    /// What was found for each text but the question itself.
-    pub others: Vec<Found>,
-}
-
 /// What tier 3 left behind.
 pub(crate) struct Ranking {
     /// Best first; none where it did not run.
     pub reranked: Option<Vec<ScoredChunk>>,
-    summary: TierSummary,
+    /// How many, and how long it took.
+    pub summary: TierSummary,
 }
 
 impl Retriever {
@@ -223,7 +156,7 @@ impl Retriever {
 
     /// Why nothing was found, if that is due to the filter. Vectors find a chunk for any question,
     /// so where they found none no chunk meets the filter.
-    async fn unmet_filter(
+    pub(crate) async fn unmet_filter(
         &self,
         wishes: &Filter,
         principal: &Principal,
@@ -282,142 +215,6 @@ impl Retriever {
         self.answer(&route, found, None).await
     }
 
-    /// Plans the search for one text and runs tiers 1 and 2.
-    pub(crate) async fn find(
-        &self,
-        route: &Route<'_>,
-        query: &str,
-        strategy: Strategy,
-    ) -> SearchResult<Found> {
-        let request = SearchRequest {
-            query: query.to_owned(),
-            strategy,
-            ..route.request.clone()
-        };
-        plan::check(&request, &self.config)?;
-        let serving = &route.serving;
-        let mut degraded = serving.models.degraded.clone();
-        let (mut plan, words) = self.plan(&request, serving).await?;
-        let content = coverage::content_tokens(&words, &plan.tokens);
-        let planned = plan.clone();
-        let (tokens, coarse) = futures::join!(
-            coverage::token_scores(self.index.as_ref(), &planned, &content),
-            self.coarse(&mut plan, serving, &mut degraded)
-        );
-        let (tokens, (coarse, coarse_summary)) = (tokens?, coarse?);
-        let (mut fine, fine_summary) = self.fine(&plan, &coarse).await?;
-        coverage::score_by_content(self.index.as_ref(), &plan, &content, &mut fine).await?;
-        Ok(Found {
-            plan,
-            words,
-            tokens,
-            coarse,
-            fine,
-            summaries: [coarse_summary, fine_summary],
-            degraded,
-        })
-    }
-
-    /// Runs tier 3 on what was found for the question, united with what was found for others, and
-    /// makes hits of it.
-    pub(crate) async fn answer(
-        &self,
-        route: &Route<'_>,
-        found: Found,
-        others: Option<United>,
-    ) -> SearchResult<Outcome> {
-        let Route {
-            request,
-            serving,
-            principal,
-            ..
-        } = route;
-        let plan = &found.plan;
-        let mut degraded = found.degraded.clone();
-        let (candidates, fine) = match &others {
-            Some(united) => (&united.candidates, &united.fine),
-            None => (&found.coarse.candidates, &found.fine),
-        };
-        let ranking = self.rerank(plan, serving, fine, &mut degraded).await;
-        let fine_order: Vec<ScoredChunk> = fine.iter().copied().map(ScoredChunk::from).collect();
-        let reranked = ranking.reranked.as_deref();
-        let mut scores = Scores::new(&found.fine, reranked, &self.estimates(&found, serving));
-        for other in others.iter().flat_map(|united| &united.others) {
-            scores.add(&other.fine, &self.estimates(other, serving));
-            other
-                .degraded
-                .iter()
-                .for_each(|what| degrade(&mut degraded, what));
-        }
-        let order = above(reranked.unwrap_or(&fine_order), plan.minimum_score);
-        let order = scores.relevant(order, plan.minimum_relevance);
-        let asked = Asked {
-            request,
-            plan,
-            naming: Naming::new(plan, &self.config.exact_name),
-        };
-        let loaded = hits::load(self.index.as_ref(), &asked, &order, &scores).await?;
-        if loaded.lacks_damaged {
-            degrade(&mut degraded, "chunks");
-        }
-        let [mut coarse_summary, mut fine_summary] = found.summaries.clone();
-        (coarse_summary.candidates, fine_summary.candidates) = (candidates.len(), fine.len());
-        let summaries = [
-            (TIER_COARSE, coarse_summary),
-            (TIER_FINE, fine_summary),
-            (TIER_RERANK, ranking.summary.clone()),
-        ];
-        let traces = request.explain.then(|| {
-            let tiers = [
-                candidates,
-                &fine_order,
-                ranking.reranked.as_ref().unwrap_or(&fine_order),
-            ];
-            summaries
-                .iter()
-                .zip(tiers)
-                .map(|((tier, summary), found)| trace(tier, summary, found))
-                .collect()
-        });
-        let unmet_filter = self
-            .unmet_filter(route.wishes, principal, (plan, candidates, &found.coarse))
-            .await?;
-        let unmatched_terms = match unmet_filter {
-            // Where nothing may be found, words that are not found say nothing.
-            Some(_) => Vec::new(),
-            None => coverage::unmatched(&found.words, &found.tokens, best_relevance(&loaded.hits)),
-        };
-        let response = SearchResponse {
-            query: request.query.clone(),
-            took_ms: elapsed_ms(route.started),
-            degraded,
-            unmatched_terms,
-            unmet_filter,
-            tiers: summaries
-                .into_iter()
-                .map(|(tier, summary)| (tier.to_owned(), summary))
-                .collect::<BTreeMap<_, _>>(),
-            hits: loaded.hits,
-            plan: request.explain.then(|| plan.clone()),
-            traces,
-        };
-        let coarse = candidates.clone();
-        Ok(Outcome {
-            response,
-            coarse,
-            fine: fine_order,
-        })
-    }
-
-    /// How relevance is estimated for one search.
-    fn estimates<'a>(&'a self, found: &'a Found, serving: &'a Serving) -> Estimates<'a> {
-        Estimates {
-            config: &self.config.relevance,
-            model: serving.models.embedder.fine_name(),
-            tokens: plan::uses_keywords(&found.plan).then_some(&found.tokens),
-        }
-    }
-
     /// Analyses the question (CPU-bound: a long one takes milliseconds) and plans the search.
     pub(crate) async fn plan(
         &self,
@@ -469,7 +266,7 @@ impl Retriever {
     /// Tier 1. When the embedder fails the keyword side answers alone, and `degraded` says so. A
     /// search by meaning alone then becomes one by keywords: a lesser answer, named, is better
     /// than none.
-    async fn coarse(
+    pub(crate) async fn coarse(
         &self,
         plan: &mut QueryPlan,
         serving: &Serving,
@@ -628,32 +425,9 @@ fn words(text: &str, tokens: &[String], analyzer: &Analyzer) -> Vec<Word> {
     written.chain(cut).collect()
 }
 
-/// 0 where nothing was found, or no relevance is estimated.
-fn best_relevance(hits: &[Hit]) -> f32 {
-    let known = hits.iter().filter_map(|hit| hit.relevance);
-    known.fold(0.0, f32::max)
-}
-
 pub(crate) fn degrade(degraded: &mut Vec<String>, what: &str) {
     if !degraded.iter().any(|named| named == what) {
         degraded.push(what.to_owned());
-    }
-}
-
-/// The part of `ranked` (best first) whose score reaches the minimum.
-fn above(ranked: &[ScoredChunk], minimum_score: Option<f32>) -> &[ScoredChunk] {
-    let Some(minimum) = minimum_score else {
-        return ranked;
-    };
-    let end = ranked.partition_point(|chunk| chunk.score >= minimum);
-    ranked.split_at(end).0
-}
-
-fn trace(tier: &str, summary: &TierSummary, candidates: &[ScoredChunk]) -> TierTrace {
-    TierTrace {
-        tier: tier.to_owned(),
-        ms: summary.ms,
-        candidates: candidates.to_vec(),
     }
 }
 

@@ -20,7 +20,8 @@ use crate::access::Principal;
 use crate::error::SearchError;
 use crate::fine::{self, FineChunk};
 use crate::fusion::reciprocal_rank;
-use crate::retriever::{Found, Outcome, Retriever, Route, United};
+use crate::retriever::{Outcome, Retriever};
+use crate::route::{Found, Route, United};
 
 /// A search for all that an understanding says.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@
 //! only says what means the same, and the analyzer does not know the term:
 //!
 //! ```text
-//! 载波聚合		CA; Carrier Aggregation
-//! 双连接	-	DC; Dual Connectivity
+//! 载波聚合<TAB><TAB>CA; Carrier Aggregation
+//! 双连接<TAB>-<TAB>DC; Dual Connectivity
 //! ```
 //!
 //! Synonyms never change how text is cut, so they are no part of the fingerprint.

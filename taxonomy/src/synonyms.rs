@@ -188,6 +188,9 @@ fn places(text: &str) -> Vec<Place> {
 mod tests {
     use super::*;
 
+    /// A name as written, and its other names.
+    type Found = (&'static str, &'static [&'static str]);
+
     fn synonyms() -> Synonyms {
         let mut synonyms = Synonyms::default();
         for group in [
@@ -205,7 +208,7 @@ mod tests {
     #[test]
     fn names_are_found_however_they_are_written_and_never_inside_words() {
         let synonyms = synonyms();
-        let table: [(&str, &[(&str, &[&str])]); 9] = [
+        let table: [(&str, &[Found]); 9] = [
             (
                 "CA怎么配置",
                 &[("CA", &["载波聚合", "Carrier Aggregation"])],

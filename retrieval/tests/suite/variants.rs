@@ -35,8 +35,9 @@ async fn one_text_is_searched_for_as_a_search_does() {
         };
         let searched = retriever.search(&alone, &principal).await.unwrap();
         let understanding = Understanding::of(question);
-        let all = retriever.search_all(&request(), &understanding, &principal);
-        let all = all.await.unwrap();
+        let asked = request();
+        let searching = retriever.search_all(&asked, &understanding, &principal);
+        let all = searching.await.unwrap();
         assert_eq!(seen(&all.outcome), seen(&searched), "{question}");
         assert_eq!(all.outcome.coarse, searched.coarse, "{question}");
         assert_eq!(all.outcome.fine, searched.fine, "{question}");
@@ -58,8 +59,9 @@ async fn a_variant_finds_what_the_question_does_not_and_takes_nothing_away() {
         ..alone.clone()
     };
     let search = async |understanding: &Understanding| {
-        let searched = retriever.search_all(&request(), understanding, &principal);
-        searched.await.unwrap()
+        let asked = request();
+        let searching = retriever.search_all(&asked, understanding, &principal);
+        searching.await.unwrap()
     };
     let (alone, more) = (search(&alone).await, search(&more).await);
     assert_eq!(
@@ -91,6 +93,7 @@ async fn an_empty_question_is_refused_as_a_search_refuses_it() {
     let filled = filled().await;
     let retriever = common::retriever(Arc::clone(&filled.index), common::models(None));
     let principal = Principal::unrestricted();
-    let searched = retriever.search_all(&request(), &Understanding::of(" "), &principal);
-    assert!(searched.await.is_err());
+    let (asked, empty) = (request(), Understanding::of(" "));
+    let searching = retriever.search_all(&asked, &empty, &principal);
+    assert!(searching.await.is_err());
 }

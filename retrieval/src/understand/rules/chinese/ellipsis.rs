@@ -1,40 +1,13 @@
-//! Questions that leave out what was said before: 那上海呢, 为什么, 怎么配置, 有哪些参数.
+//! Questions that leave out what was said before: 为什么, 怎么配置, 有哪些参数.
 
 use tributary_schemas::ask::Round;
-use tributary_taxonomy::Analyzer;
 
 use super::sentence::{Sentence, Word};
-use super::topic::{Topic, phrases};
-use crate::understand::rules::follow_up::{Completion, UNSURE};
+use super::topic::Topic;
+use crate::understand::rules::follow_up::Completion;
 
-/// Beginnings with which a question puts something else in the place of what was asked for.
-const CONTRAST_BEGINNINGS: [&str; 12] = [
-    "那么",
-    "那",
-    "还有",
-    "如果是",
-    "如果",
-    "要是",
-    "换成",
-    "换做",
-    "换",
-    "至于",
-    "而",
-    "再",
-];
-const CONTRAST_ENDS: [&str; 9] = [
-    "又怎么样呢",
-    "怎么样呢",
-    "又如何呢",
-    "呢",
-    "怎么样",
-    "咋样",
-    "如何呢",
-    "又如何",
-    "又怎样",
-];
 /// Questions that mean nothing alone, without signs and 呢.
-const BARE: [&str; 30] = [
+pub const BARE: [&str; 30] = [
     "为什么",
     "为啥",
     "为何",
@@ -152,122 +125,19 @@ pub fn complete(
     sentence: &Sentence<'_>,
     history: &[Round],
     topics: &[Topic],
-    analyzer: &Analyzer,
 ) -> Option<Completion> {
     let last = history.last().map(|round| bare(&round.question))?;
     let asked = bare(sentence.text);
-    contrast(asked, last, analyzer)
-        .or_else(|| whole(asked, last))
+    whole(asked, last)
         .or_else(|| object(sentence, topics))
         .or_else(|| subject(sentence, asked, topics))
 }
 
 /// Without spaces and signs at its end.
-fn bare(text: &str) -> &str {
+pub fn bare(text: &str) -> &str {
     let is_sign =
         |character: char| !character.is_alphanumeric() && !"》”」』)）".contains(character);
     text.trim().trim_end_matches(is_sign)
-}
-
-/// What is put in the place of something, in 那上海呢: 上海.
-fn other_part(asked: &str) -> Option<&str> {
-    let beginning = CONTRAST_BEGINNINGS
-        .iter()
-        .find_map(|beginning| asked.strip_prefix(beginning));
-    let rest = beginning.unwrap_or(asked);
-    let end = CONTRAST_ENDS.iter().find_map(|end| rest.strip_suffix(end));
-    if beginning.is_none() && end.is_none() {
-        return None;
-    }
-    let part = end
-        .unwrap_or(rest)
-        .trim_matches(|sign: char| !sign.is_alphanumeric() && !"《》“”".contains(sign));
-    (!part.is_empty()).then_some(part)
-}
-
-fn contrast(asked: &str, last: &str, analyzer: &Analyzer) -> Option<Completion> {
-    let part = other_part(asked).filter(|part| !BARE.contains(part))?;
-    let new = Sentence::read(part, analyzer);
-    let is_name = |word: &Word<'_>| {
-        word.is_nominal()
-            || word.is_time()
-            || matches!(word.tag.as_str(), "m" | "q" | "x" | "f" | "s" | "c" | "uj")
-    };
-    let is_phrase = new.words.iter().all(is_name) && new.words.len() <= 8;
-    if !is_phrase || !new.any(|word| word.is_nominal() || word.is_time() || word.tag == "m") {
-        return None;
-    }
-    let old = Sentence::read(last, analyzer);
-    substituted(&old, &new).or_else(|| {
-        Some(Completion {
-            question: format!("{last} {part}"),
-            confidence: UNSURE,
-        })
-    })
-}
-
-/// The last question with the part of the same kind exchanged.
-fn substituted(old: &Sentence<'_>, new: &Sentence<'_>) -> Option<Completion> {
-    let part = new.text;
-    let kinds: [fn(&Word<'_>) -> bool; 3] = [
-        |word| word.is_time(),
-        |word| word.is_place(),
-        |word| word.is_person(),
-    ];
-    for is_kind in kinds {
-        if new.words.iter().all(is_kind)
-            && let Some(old_word) = old.words.iter().find(|word| is_kind(word))
-        {
-            let question = old.replaced(old_word.start, old_word.end, part);
-            return Some(Completion {
-                question,
-                confidence: 0.85,
-            });
-        }
-    }
-    let alike = old
-        .words
-        .iter()
-        .find(|word| word.is_nominal() && is_alike(word.text, part));
-    if let Some(word) = alike {
-        let question = old.replaced(word.start, word.end, part);
-        return Some(Completion {
-            question,
-            confidence: 0.8,
-        });
-    }
-    if new.any(|word| word.is_time()) {
-        return None;
-    }
-    let found = phrases(old);
-    let of_words = |phrase: &&super::topic::Phrase, is: fn(&Word<'_>) -> bool| {
-        let words = old.words.get(phrase.from..phrase.to);
-        words.is_some_and(|words| words.iter().any(is))
-    };
-    let phrase = found
-        .iter()
-        .find(|phrase| of_words(phrase, |word| word.is_named()))
-        .or_else(|| {
-            found
-                .iter()
-                .find(|phrase| of_words(phrase, |word| word.is_content()))
-        })?;
-    let (first, last) = (old.words.get(phrase.from)?, old.words.get(phrase.to - 1)?);
-    Some(Completion {
-        question: old.replaced(first.start, last.end, part),
-        confidence: 0.6,
-    })
-}
-
-/// 上行 and 下行, 静态图 and 动态图: as long, and all but one character the same.
-fn is_alike(left: &str, right: &str) -> bool {
-    let (count, other) = (left.chars().count(), right.chars().count());
-    let same = left
-        .chars()
-        .zip(right.chars())
-        .filter(|(left, right)| left == right)
-        .count();
-    count == other && count > 1 && same > 0 && same + 1 == count
 }
 
 /// 为什么 behind a whole question.

@@ -1,5 +1,6 @@
 //! Chinese follow-ups, completed.
 
+mod contrast;
 mod ellipsis;
 mod pronoun;
 mod sentence;
@@ -16,6 +17,7 @@ use sentence::Sentence;
 pub fn complete(question: &str, history: &[Round], analyzer: &Analyzer) -> Option<Completion> {
     let sentence = Sentence::read(question, analyzer);
     let topics = topic::topics(history, analyzer);
-    pronoun::complete(&sentence, &topics)
-        .or_else(|| ellipsis::complete(&sentence, history, &topics, analyzer))
+    contrast::contrast(&sentence, history, analyzer)
+        .or_else(|| pronoun::complete(&sentence, &topics))
+        .or_else(|| ellipsis::complete(&sentence, history, &topics))
 }

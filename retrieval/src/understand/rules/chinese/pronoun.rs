@@ -21,9 +21,9 @@ const DEMONSTRATIVES: [&str; 18] = [
     "那部", "这家", "那家", "这本", "那本",
 ];
 /// Words behind 这 and 那 with which they are no pronouns.
-const NO_NOUNS: [&str; 17] = [
-    "时候", "时", "天", "年", "月", "样", "么", "次", "时间", "边", "会儿", "期间", "点", "方面",
-    "段", "阵", "回",
+const NO_NOUNS: [&str; 23] = [
+    "情况", "情形", "条件", "场景", "方式", "意义", "时候", "时", "天", "年", "月", "样", "么",
+    "次", "时间", "边", "会儿", "期间", "点", "方面", "段", "阵", "回",
 ];
 /// Words behind 这 and 那 of which they are the subject.
 const PREDICATES: [&str; 30] = [
@@ -151,7 +151,9 @@ fn demonstrative(sentence: &Sentence<'_>, at: usize, topics: &[Topic]) -> Option
     let end = (behind..).take_while(is_noun).count() + behind;
     let noun = sentence.between(behind, end).trim();
     let next = sentence.words.get(behind).map_or("", |next| next.text);
-    if NO_NOUNS.contains(&next) {
+    let is_opening =
+        at == 0 && word.text == "那" && sentence.words.get(1).is_some_and(Word::is_named);
+    if NO_NOUNS.contains(&next) || is_opening {
         return None;
     }
     if noun.is_empty() {

@@ -76,7 +76,7 @@ const OPENINGS: [&str; 9] = [
     "请问", "那么", "虽然", "据信", "目前", "现在", "如今", "其中", "那",
 ];
 /// Words with which the predicate begins, wherever the dictionary sees borders of words.
-const PREDICATES: [&str; 44] = [
+const PREDICATES: [&str; 46] = [
     "是",
     "的",
     "在",
@@ -98,6 +98,8 @@ const PREDICATES: [&str; 44] = [
     "属于",
     "隶属",
     "位于",
+    "又名",
+    "又称",
     "主要",
     "一共",
     "总共",
@@ -122,6 +124,8 @@ const PREDICATES: [&str; 44] = [
     "作为",
     "支持",
 ];
+/// Ends of clauses of time and place before the subject: 新中国成立后，…
+const CLAUSE_ENDS: [char; 7] = ['后', '前', '时', '中', '里', '下', '间'];
 const COMMAS: [char; 4] = ['，', ',', '。', '？'];
 
 /// What a question puts up for talk: 活着 in 你知道活着吗, 载波聚合 in 什么是载波聚合.
@@ -159,7 +163,9 @@ pub fn subject<'a>(text: &'a str, analyzer: &Analyzer) -> Option<&'a str> {
             Some('r' | 'p' | 'u') => true,
             _ => false,
         };
-        begins_predicate || COMMAS.iter().any(|comma| word.text.contains(*comma))
+        // 载波聚合怎么配置: a verb right before the predicate belongs to the noun.
+        let is_of_noun = word.tag == "v" && by_word == Some(word.end);
+        (begins_predicate && !is_of_noun) || COMMAS.iter().any(|comma| word.text.contains(*comma))
     });
     let end = match (by_word, by_tag.map(|word| word.start)) {
         (Some(left), Some(right)) => left.min(right),
@@ -180,7 +186,7 @@ fn clause(text: &str) -> &str {
     let text = text.trim();
     let has_before = BEFORE_SUBJECT.iter().any(|word| text.starts_with(word));
     let text = match text.split_once(['，', ',']) {
-        Some((_, after)) if has_before => after,
+        Some((before, after)) if has_before || before.ends_with(CLAUSE_ENDS) => after,
         _ => text,
     };
     let opening = OPENINGS.iter().find_map(|word| text.strip_prefix(word));

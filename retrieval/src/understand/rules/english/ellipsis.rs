@@ -268,9 +268,8 @@ fn attribute(asked: &str, topics: &[Topic]) -> Option<Completion> {
 /// "Are there any other …?", "What else …?" about what was said before.
 fn more(asked: &str, topics: &[Topic]) -> Option<Completion> {
     let words = words(asked);
-    let asks_for_more = words
-        .iter()
-        .any(|word| word.is_any(&["else", "other", "another", "more"]));
+    let has = |asked: &str| words.iter().any(|word| word.is(asked));
+    let asks_for_more = has("else") || (has("any") && (has("other") || has("more")));
     let has_name = !names(asked, &words).is_empty()
         || words
             .iter()

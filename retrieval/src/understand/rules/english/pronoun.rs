@@ -42,6 +42,12 @@ const EXPLETIVE: [&str; 12] = [
     "that",
     "worth",
 ];
+/// Verbs that are no nouns behind "this" and "that", beside those that end in -ed.
+const VERBS: [&str; 22] = [
+    "happen", "happens", "made", "done", "built", "used", "set", "written", "known", "found",
+    "held", "given", "taken", "seen", "sent", "kept", "mean", "means", "work", "works", "go",
+    "come",
+];
 /// Words behind "this" and "that" that are answered by no name.
 const NO_THINGS: [&str; 22] = [
     "year",
@@ -196,7 +202,7 @@ fn demonstrative(
         None => is_behind(&PREPOSITIONS) || is_behind(&AUXILIARIES),
         Some(next) => {
             let is_verb =
-                is_function_word(next.text) || next.text.ends_with("ed") || next.is("happen");
+                is_function_word(next.text) || next.text.ends_with("ed") || next.is_any(&VERBS);
             (is_behind(&AUXILIARIES) || before.is_none()) && is_verb
         }
     };
