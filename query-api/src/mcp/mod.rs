@@ -13,6 +13,7 @@ pub mod knowledge_sets;
 pub mod resources;
 mod schema;
 pub mod search;
+mod sections;
 pub mod stdio;
 pub mod tables;
 mod tools;

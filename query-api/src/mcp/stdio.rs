@@ -19,7 +19,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 const VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
 /// Messages that wait to be written.
 const WAITING: usize = 64;
-/// Longest line or event that is read.
+/// Longest event that is read.
 const MAXIMUM_BYTES: usize = 64 << 20;
 
 /// What the bridge remembers while it runs.
@@ -29,6 +29,37 @@ struct Bridge {
     /// What `initialize` agreed on; sent with each later message.
     version: Mutex<Option<String>>,
     output: mpsc::Sender<Value>,
+}
+
+/// Calls that are under way, by the id of their request.
+#[derive(Default)]
+struct Calls {
+    running: JoinSet<()>,
+    by_id: HashMap<String, AbortHandle>,
+}
+
+impl Calls {
+    fn start(&mut self, bridge: &Arc<Bridge>, message: Value) {
+        // Ended ones are let go, so that a long session does not gather them.
+        while self.running.try_join_next().is_some() {}
+        self.by_id.retain(|_, call| !call.is_finished());
+        let id = message.get("id").map(Value::to_string);
+        let call = self.running.spawn(Arc::clone(bridge).send(message));
+        if let Some(id) = id {
+            self.by_id.insert(id, call);
+        }
+    }
+
+    /// Ends the call of a request: its connection is closed, and the server notices.
+    fn end(&mut self, id: &str) {
+        if let Some(call) = self.by_id.remove(id) {
+            call.abort();
+        }
+    }
+
+    async fn finish(mut self) {
+        while self.running.join_next().await.is_some() {}
+    }
 }
 
 /// Bridges until the input ends, and waits for the calls that are under way.
@@ -45,47 +76,19 @@ pub async fn bridge(
         version: Mutex::new(None),
         output: sender,
     });
+    let mut calls = Calls::default();
     let mut lines = input.lines();
-    let mut calls = JoinSet::new();
-    let mut under_way: HashMap<String, AbortHandle> = HashMap::new();
     loop {
-        // Ended ones are let go, so that a long session does not gather them.
-        while calls.try_join_next().is_some() {}
-        under_way.retain(|_, call| !call.is_finished());
-        let line = lines
-            .next_line()
-            .await
-            .map_err(|error| broken("cannot read from the client", &error))?;
-        let Some(line) = line else { break };
-        if line.trim().is_empty() {
-            continue;
-        }
-        let Some(message) = bridge.parsed(&line).await else {
-            continue;
-        };
-        if let Some(cancelled) = cancelled(&message) {
-            if let Some(call) = under_way.remove(&cancelled) {
-                call.abort();
-            }
-            continue;
-        }
-        let id = message.get("id").map(Value::to_string);
-        let call = if is_opening(&message) {
-            // Whatever comes next is sent with the version that it agrees on.
-            bridge.clone().send(message).await;
-            continue;
-        } else {
-            calls.spawn(bridge.clone().send(message))
-        };
-        if let Some(id) = id {
-            under_way.insert(id, call);
+        let line = lines.next_line().await;
+        match line.map_err(|error| broken("cannot read from the client", &error))? {
+            Some(line) => bridge.take(&line, &mut calls).await,
+            None => break,
         }
     }
-    while calls.join_next().await.is_some() {}
+    calls.finish().await;
     drop(bridge);
-    let written = writer.await;
-    written
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("the writer stopped: {error}")))?
+    let stopped = |error| Error::new(ErrorKind::Internal, format!("the writer stopped: {error}"));
+    writer.await.map_err(stopped)?
 }
 
 fn broken(what: &str, error: &std::io::Error) -> Error {
@@ -117,6 +120,22 @@ fn is_opening(message: &Value) -> bool {
 }
 
 impl Bridge {
+    /// Sends the message of a line, or ends the call that it gives up.
+    async fn take(self: &Arc<Self>, line: &str, calls: &mut Calls) {
+        if line.trim().is_empty() {
+            return;
+        }
+        let Some(message) = self.parsed(line).await else {
+            return;
+        };
+        match cancelled(&message) {
+            Some(id) => calls.end(&id),
+            // Whatever comes next is sent with the version that it agrees on.
+            None if is_opening(&message) => Arc::clone(self).send(message).await,
+            None => calls.start(self, message),
+        }
+    }
+
     /// The message of a line; a line that is no JSON is answered as JSON-RPC says.
     async fn parsed(&self, line: &str) -> Option<Value> {
         match serde_json::from_str(line) {
