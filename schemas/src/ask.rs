@@ -59,7 +59,11 @@ pub struct AskRequest {
     pub workflow: Workflow,
     /// The only knowledge sets that are searched: short for `filter.knowledge_sets`, not together
     /// with it.
-    #[serde(default, deserialize_with = "strict::given")]
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub knowledge_sets: Option<Vec<String>>,
     /// What the caller wants to see.
     #[serde(default, deserialize_with = "strict::object")]
