@@ -9,7 +9,7 @@ use tributary_schemas::ask::{Source, Span};
 use tributary_schemas::understanding::Intent;
 use tributary_taxonomy::Analyzer;
 
-use super::statements::{Statement, citations, statements};
+use super::statements::{Statement, replaced, statements};
 use super::words::{Words, rarities};
 
 /// Sentences of an answer at most.
@@ -92,11 +92,7 @@ fn whole(source: &Source) -> Extract {
 
 /// What looks like a citation and is one of the document's own.
 fn escaped(text: &str) -> String {
-    let mut escaped = text.to_owned();
-    for (bytes, number) in citations(text).into_iter().rev() {
-        escaped.replace_range(bytes, &format!("\\[{number}\\]"));
-    }
-    escaped
+    replaced(text, |number, _| format!("\\[{number}\\]"))
 }
 
 fn candidates<'a>(sources: &'a [Source], analyzer: &Analyzer) -> Vec<Candidate<'a>> {

@@ -153,25 +153,30 @@ fn sentences(line: &Line<'_>) -> Vec<Range<usize>> {
 
 /// The text with spaces in the place of citations.
 fn blank_citations(text: &str) -> String {
-    let mut blanked = text.to_owned();
-    for (bytes, _) in citations(text) {
-        let blanks = " ".repeat(bytes.len());
-        blanked.replace_range(bytes, &blanks);
+    replaced(text, |_, bytes| " ".repeat(bytes))
+}
+
+/// The text with something else in the place of each citation, of which number and length in bytes
+/// are given.
+pub fn replaced(text: &str, with: impl Fn(u32, usize) -> String) -> String {
+    let (mut replaced, mut start) = (String::with_capacity(text.len()), 0);
+    for (bytes, number) in citations(text) {
+        replaced.push_str(text.get(start..bytes.start).unwrap_or_default());
+        replaced.push_str(&with(number, bytes.len()));
+        start = bytes.end;
     }
-    blanked
+    replaced.push_str(text.get(start..).unwrap_or_default());
+    replaced
 }
 
 fn without_citations(text: &str) -> (String, Vec<u32>) {
-    let (mut words, mut numbers, mut start) = (String::new(), Vec::new(), 0);
-    for (bytes, number) in citations(text) {
-        words.push_str(text.get(start..bytes.start).unwrap_or_default());
-        start = bytes.end;
+    let mut numbers = Vec::new();
+    for (_, number) in citations(text) {
         if !numbers.contains(&number) {
             numbers.push(number);
         }
     }
-    words.push_str(text.get(start..).unwrap_or_default());
-    (words, numbers)
+    (replaced(text, |_, _| String::new()), numbers)
 }
 
 /// Citations of the form `[12]` outside of code, with where they stand.

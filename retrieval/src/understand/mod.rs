@@ -156,7 +156,7 @@ impl Understander {
         };
         Understood {
             understanding: Understanding {
-                hypothetical_passage: passage.unwrap_or_default(),
+                hypothetical_passage: passage.ok().flatten(),
                 ..understanding
             },
             degraded: is_degraded.then(|| DEGRADED.to_owned()),
