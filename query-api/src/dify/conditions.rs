@@ -205,13 +205,13 @@ impl Condition {
 
     fn unsupported(&self) -> Problem {
         let (operator, name) = (&self.comparison_operator, self.name.one());
-        let name = name.unwrap_or_default();
+        let name = name.ok().unwrap_or_default();
         refused(format!("`{operator:.50}` on `{name:.100}`"))
     }
 
     fn wrong_value(&self, expected: &str) -> Problem {
         let (operator, name) = (&self.comparison_operator, self.name.one());
-        let name = name.unwrap_or_default();
+        let name = name.ok().unwrap_or_default();
         let what = format!("`{operator:.50}` on `{name:.100}` compares with {expected}");
         Problem::new(Code::Invalid, what)
     }

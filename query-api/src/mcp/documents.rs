@@ -187,7 +187,7 @@ fn describe(answer: &DocumentText) -> String {
 }
 
 fn named(attributes: &Attributes) -> BTreeMap<String, String> {
-    let own = attributes.texts().map(|(name, value)| (name, value));
+    let own = attributes.texts();
     let custom = attributes.custom.iter();
     let custom = custom.map(|(name, value)| (name.as_str(), value.as_str()));
     // Own ones last: they are what a filter by the name means.

@@ -105,7 +105,8 @@ async fn as_actix(
     mut stopping: tokio::sync::watch::Receiver<bool>,
 ) -> Result<HttpResponse, Problem> {
     let (head, body) = answer.into_parts();
-    let status = StatusCode::from_u16(head.status.as_u16()).unwrap_or_default();
+    let status = StatusCode::from_u16(head.status.as_u16());
+    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = HttpResponse::build(status);
     for (name, value) in &head.headers {
         response.append_header((name.as_str(), value.as_bytes()));

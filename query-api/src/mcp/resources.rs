@@ -1,7 +1,5 @@
 //! Resources: the documents that can be found, as Markdown, at `tributary://documents/{id}`.
 
-use std::fmt::Write;
-
 use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
     ResourceContents, ResourceTemplate,
@@ -25,8 +23,7 @@ pub fn uri(document_id: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             uri.push(char::from(byte));
         } else {
-            // Writing into a string does not fail.
-            write!(uri, "%{byte:02X}").unwrap_or_default();
+            uri.push_str(&format!("%{byte:02X}"));
         }
     }
     uri

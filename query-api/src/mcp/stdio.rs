@@ -182,7 +182,8 @@ impl Bridge {
         let text = response.text().await;
         let text = text.map_err(|error| format!("the answer of the server broke off: {error}"))?;
         let Some(id) = id else { return Ok(()) };
-        let answer = serde_json::from_str::<Value>(&text).unwrap_or_default();
+        let answer = serde_json::from_str::<Value>(&text);
+        let answer = answer.unwrap_or(Value::Null);
         if answer["id"] == *id && answer["jsonrpc"] == "2.0" {
             self.remember_version(&answer).await;
             self.write(answer).await;

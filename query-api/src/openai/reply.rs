@@ -200,7 +200,7 @@ impl About {
             parts.push(self.more(&footer));
         }
         let mut last = self.chunk(json!({"annotations": annotations(answer)}), Some("stop"));
-        last["tributary"] = serde_json::to_value(self.details(answer)).unwrap_or_default();
+        last["tributary"] = json!(self.details(answer));
         parts.push(last);
         if self.counts_usage {
             let mut counted = self.chunk(Value::Null, None);
