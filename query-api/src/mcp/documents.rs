@@ -187,13 +187,12 @@ fn describe(answer: &DocumentText) -> String {
 }
 
 fn named(attributes: &Attributes) -> BTreeMap<String, String> {
-    let own = attributes.texts();
-    let custom = attributes.custom.iter();
-    let custom = custom.map(|(name, value)| (name.as_str(), value.as_str()));
+    let mut named = attributes.custom.clone();
     // Own ones last: they are what a filter by the name means.
-    let all = custom.chain(own);
-    all.map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect()
+    for (name, value) in attributes.texts() {
+        named.insert(name.to_owned(), value.to_owned());
+    }
+    named
 }
 
 /// Texts of the passages up to about so many characters, at least one, and how many there are.
