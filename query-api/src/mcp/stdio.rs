@@ -311,7 +311,7 @@ mod tests {
             let mut events = Events::default();
             let pieces = text.as_bytes().chunks(size);
             let read: Vec<String> = pieces
-                .flat_map(|piece| events.read(piece).unwrap_or_default())
+                .flat_map(|piece| events.read(piece).unwrap_or_else(|error| panic!("{error}")))
                 .collect();
             assert_eq!(read, ["{\"a\":\n\"长\"}", "x"], "{size}");
         }
@@ -335,7 +335,9 @@ mod tests {
         let mut lines = tokio::io::BufReader::new(reader).lines();
         let mut answers = Vec::new();
         while let Ok(Some(line)) = lines.next_line().await {
-            answers.push(serde_json::from_str::<Value>(&line).unwrap_or_default());
+            answers.push(
+                serde_json::from_str::<Value>(&line).unwrap_or_else(|error| panic!("{error}")),
+            );
         }
         answers.sort_by_key(|answer| answer["id"].as_i64());
         assert_eq!(answers.len(), 2, "{answers:?}");

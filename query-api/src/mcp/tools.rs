@@ -162,7 +162,9 @@ mod tests {
 
     #[test]
     fn arguments_that_are_wrong_are_explained() {
-        let arguments = |text: &str| serde_json::from_str::<JsonObject>(text).unwrap_or_default();
+        let arguments = |text: &str| {
+            serde_json::from_str::<JsonObject>(text).unwrap_or_else(|error| panic!("{error}"))
+        };
         let table = [
             (
                 r#"{"query": "x", "topk": 3}"#,
