@@ -132,7 +132,7 @@ impl Client {
         let status = response.status();
         if !status.is_success() {
             let body = response.body_mut().read_to_string();
-            return Err(problem(status.as_u16(), &body.unwrap_or_default()));
+            return Err(problem(status.as_u16(), &body.ok().unwrap_or_default()));
         }
         Ok(events::read(response.into_body().into_reader()))
     }
