@@ -201,6 +201,9 @@ pub fn citations(text: &str) -> Vec<(Range<usize>, u32)> {
 mod tests {
     use super::*;
 
+    /// Words and citations of a statement.
+    type Expected<'a> = (&'a str, &'a [u32]);
+
     fn found(text: &str) -> Vec<(String, Vec<u32>)> {
         let all = statements(text);
         for statement in &all {
@@ -215,7 +218,7 @@ mod tests {
 
     #[test]
     fn sentences_have_their_citations() {
-        let table: &[(&str, &[(&str, &[u32])])] = &[
+        let table: &[(&str, &[Expected<'_>])] = &[
             (
                 "倾角是六度 [1]。要检查它。[2][1]",
                 &[("倾角是六度 。", &[1]), ("要检查它。", &[2, 1])],
