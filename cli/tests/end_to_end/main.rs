@@ -3,6 +3,7 @@
 //! middle. One file per topic.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod asking;
 mod backup;
 mod bad_input;
 mod changed_settings;

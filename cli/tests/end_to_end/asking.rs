@@ -1,0 +1,130 @@
+//! Questions from the command line: answered in the words of the documents without a model, streamed
+//! with one, continued, and kept when the server is killed while it answers.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Server, Workspace, list, text, wait_for};
+
+const PAGE: &str = "# Random access\n\nRandom access is a procedure by which a terminal gets uplink timing. \
+    It has four steps and is guarded by timer T300.\n";
+
+fn with_page(workspace: Workspace) -> (Workspace, Server) {
+    workspace.write("kb/access.md", PAGE);
+    let server = workspace.start();
+    let published = workspace.run(["publish", "kb", "--source", "kb", "--wait"]);
+    assert_eq!(published.code, 0, "{published:?}");
+    (workspace, server)
+}
+
+/// Models that say what a script says.
+fn scripted(replies: &Value) -> Workspace {
+    let workspace = Workspace::new();
+    let script = workspace.write("script.json", replies.to_string());
+    workspace
+        .with("models.chat.endpoints.talker.kind", "scripted")
+        .with("models.chat.endpoints.talker.model", "parrot")
+        .with(
+            "models.chat.endpoints.talker.script_file",
+            script.to_str().unwrap(),
+        )
+        .with("models.chat.roles.answer.endpoint", "talker")
+}
+
+#[test]
+fn without_a_model_the_answer_is_in_the_words_of_the_documents() {
+    let (workspace, _server) = with_page(Workspace::new());
+    let asked = workspace.run(["ask", "What is random access?"]);
+    assert_eq!(asked.code, 0, "{asked:?}");
+    let stdout = &asked.stdout;
+    assert!(stdout.contains("gets uplink timing. [1]"), "{stdout}");
+    assert!(
+        stdout.contains("[1] Random access  kb/access.md"),
+        "{stdout}"
+    );
+    assert!(stdout.contains("no language model answered"), "{stdout}");
+    let answer = workspace.json([
+        "ask",
+        "--format",
+        "json",
+        "Which timer guards random access?",
+    ]);
+    assert_eq!(text(&answer, "/verdict"), "extractive");
+    assert!(text(&answer, "/answer").contains("T300"), "{answer}");
+    workspace
+        .run(["ask", "--set", "nowhere", "What is it?"])
+        .refused(1, &["nowhere", "no knowledge set"]);
+    workspace.run(["ask", " "]).refused(1, &["empty"]);
+}
+
+#[test]
+fn a_conversation_goes_on_and_remembers() {
+    let replies = json!([
+        {"prompt": "answer", "contains": "What is random access?\nA: A procedure",
+            "reply": "It has four steps [1], not nine [9]."},
+        {"prompt": "answer", "reply": "A procedure to get uplink timing [1].", "piece_characters": 3},
+    ]);
+    let (workspace, _server) = with_page(scripted(&replies));
+    workspace
+        .run(["ask", "-c", "And its steps?"])
+        .refused(1, &["no conversation", "without -c"]);
+    let first = workspace.run(["ask", "What is random access?"]);
+    assert!(first.stdout.contains("uplink timing [1]."), "{first:?}");
+    let second = workspace.run(["ask", "-c", "How many steps does it have?"]);
+    assert!(
+        second.stdout.contains("It has four steps [1], not nine."),
+        "{second:?}"
+    );
+    let all = workspace.json(["conversations", "list", "--format", "json"]);
+    assert_eq!(list(&all, "/conversations").len(), 1, "{all}");
+    let id = text(&all, "/conversations/0/id").to_owned();
+    let shown = workspace.run(["conversations", "show", &id]);
+    for part in ["What is random access?", "uplink timing", "not nine."] {
+        assert!(shown.stdout.contains(part), "{part}: {shown:?}");
+    }
+    workspace.run(["ask", "--off-the-record", "What is random access?"]);
+    let again = workspace.json(["conversations", "list", "--format", "json"]);
+    assert_eq!(list(&again, "/conversations").len(), 1, "{again}");
+}
+
+/// Set `TRIBUTARY_KILLS` for more than a few.
+#[test]
+fn a_question_is_kept_when_the_server_is_killed_while_it_answers() {
+    let kills: usize = std::env::var("TRIBUTARY_KILLS")
+        .ok()
+        .and_then(|kills| kills.parse().ok())
+        .unwrap_or(3);
+    let replies = json!([{"prompt": "answer", "reply": "very slowly ".repeat(200),
+        "piece_characters": 4, "piece_delay_ms": 20}]);
+    let (workspace, mut server) = with_page(scripted(&replies));
+    let (_, made) = server.post("/v1/conversations", &json!({}));
+    let id = text(&made, "/id").to_owned();
+    for kill in 1..=kills {
+        let address = server.url.clone();
+        let body =
+            json!({"question": format!("What is random access? {kill}"), "conversation_id": id});
+        let asking = std::thread::spawn(move || ask_and_break_off(&address, &body));
+        wait_for("the question is recorded", || {
+            let (_, turns) = server.get(&format!("/v1/conversations/{id}/turns"));
+            (list(&turns, "/turns").len() == kill).then_some(())
+        });
+        server.kill();
+        asking.join().unwrap();
+        server = workspace.start();
+    }
+    let (_, turns) = server.get(&format!("/v1/conversations/{id}/turns?limit=100"));
+    let turns = list(&turns, "/turns");
+    assert_eq!(turns.len(), kills, "none is lost, none is there twice");
+    for (at, turn) in (1..).zip(turns) {
+        let question = format!("What is random access? {at}");
+        assert_eq!(text(turn, "/question"), question);
+        assert_eq!(text(turn, "/state"), "failed");
+        assert_eq!(text(turn, "/failure/code"), "unavailable");
+    }
+}
+
+/// The answer is not waited for: the server dies before it.
+fn ask_and_break_off(address: &str, body: &Value) {
+    let agent = ureq::agent();
+    let sent = agent.post(format!("{address}/v1/ask")).send_json(body);
+    assert!(sent.is_err(), "the server was killed");
+}
