@@ -27,6 +27,7 @@ use crate::http::documents::{
 };
 use crate::http::facets::SearchChoices;
 use crate::http::health::{Readiness, Version};
+use crate::http::knowledge_sets::SetInformation;
 use crate::http::reindex::ReindexWish;
 use crate::http::rendered::{RenderRequest, Rendered};
 use crate::http::tables::TableParameters;
@@ -231,6 +232,13 @@ fn search(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             "How each knowledge set is: documents by state, failures, what waits, alarms",
             200,
             Some(answer::<SetStatusList>(schemas)),
+        ),
+        operation(
+            "get",
+            "/v1/knowledge-sets/{id}",
+            "One knowledge set: its definition, and what can be found in it by source, language, type and tag",
+            200,
+            Some(answer::<SetInformation>(schemas)),
         ),
         operation(
             "get",

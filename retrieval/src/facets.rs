@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 use tributary_schemas::facets::{FacetValue, Facets};
+use tributary_schemas::set_contents::SetContents;
 use tributary_schemas::{DocumentHeader, ErrorKind, Filter, Result};
 use tributary_store::search_index::SearchIndex;
 
 use crate::config::FacetConfig;
+use crate::set_contents::SetCounts;
 
 /// Documents that are read at once.
 const PAGE: usize = 1000;
@@ -34,6 +36,8 @@ pub struct Reading {
     pub facets: Facets,
     /// All values.
     pub values: Values,
+    /// Of each knowledge set that has documents, by its id.
+    pub sets: BTreeMap<String, SetContents>,
 }
 
 /// Values that documents have, by the condition that names them.
@@ -97,6 +101,7 @@ impl FacetReader {
 
     async fn count(&self, index: &dyn SearchIndex, filter: &Filter) -> Result<Reading> {
         let mut counts = Counts::default();
+        let mut sets = SetCounts::default();
         let mut after: Option<String> = None;
         loop {
             let page = match index.list_documents(None, after.as_deref(), PAGE).await {
@@ -108,17 +113,21 @@ impl FacetReader {
             after = Some(last.document.document_id.clone());
             page.iter()
                 .filter(|listed| !listed.deleted && filter.allows(&listed.document))
-                .for_each(|listed| counts.add(&listed.document));
+                .for_each(|listed| {
+                    counts.add(&listed.document);
+                    sets.add(listed);
+                });
         }
         Ok(Reading {
             values: counts.values(),
+            sets: sets.contents(self.values),
             facets: counts.facets(self.values),
         })
     }
 }
 
 /// Documents by value.
-type Tally = BTreeMap<String, u64>;
+pub type Tally = BTreeMap<String, u64>;
 
 #[derive(Default)]
 struct Counts {
@@ -173,7 +182,8 @@ impl Counts {
     }
 }
 
-fn tally<'a>(tally: &mut Tally, values: impl IntoIterator<Item = &'a String>) {
+/// Counts a document for each of its values.
+pub fn tally<'a>(tally: &mut Tally, values: impl IntoIterator<Item = &'a String>) {
     for value in values {
         match tally.get_mut(value) {
             Some(count) => *count += 1,
@@ -184,7 +194,8 @@ fn tally<'a>(tally: &mut Tally, values: impl IntoIterator<Item = &'a String>) {
     }
 }
 
-fn most_frequent(tally: Tally, values: usize) -> Vec<FacetValue> {
+/// The most frequent values, at most so many.
+pub fn most_frequent(tally: Tally, values: usize) -> Vec<FacetValue> {
     let mut list: Vec<FacetValue> = tally
         .into_iter()
         .map(|(value, documents)| FacetValue { value, documents })

@@ -28,6 +28,7 @@ mod rerank;
 mod retriever;
 mod route;
 mod serving;
+mod set_contents;
 mod titles;
 pub mod understand;
 mod unmet;

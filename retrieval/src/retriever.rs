@@ -10,6 +10,7 @@ use tributary_schemas::facets::Facets;
 use tributary_schemas::search::{
     QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary,
 };
+use tributary_schemas::set_contents::SetContents;
 use tributary_schemas::unmet::{UnmetFilter, UnmetValue};
 use tributary_schemas::{ChunkId, Error, ErrorKind, Filter, Result};
 use tributary_store::search_index::SharedSearchIndex;
@@ -131,6 +132,17 @@ impl Retriever {
     /// old where the configuration allows it.
     pub async fn facets(&self, principal: &Principal) -> SearchResult<Facets> {
         Ok(self.reading(principal).await?.facets.clone())
+    }
+
+    /// What a knowledge set holds, as far as the principal may see it; some seconds old where the
+    /// configuration allows it. `UnknownKnowledgeSet` where there is none of that id.
+    pub async fn set_contents(&self, id: &str, principal: &Principal) -> SearchResult<SetContents> {
+        let known = self.knowledge_sets.current();
+        known
+            .check(&[id.to_owned()])
+            .map_err(SearchError::UnknownKnowledgeSet)?;
+        let reading = self.reading(principal).await?;
+        Ok(reading.sets.get(id).cloned().unwrap_or_default())
     }
 
     /// What the caller wants to see, as far as they may: the filter of every query.

@@ -27,6 +27,7 @@ pub mod picture;
 pub mod reindex;
 pub mod repair;
 pub mod search;
+pub mod set_contents;
 pub mod set_status;
 pub mod state;
 pub mod strict;

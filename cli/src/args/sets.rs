@@ -11,6 +11,14 @@ use super::Output;
 pub enum KnowledgeSets {
     /// List knowledge sets
     List(Output),
+    /// What one set is and holds: documents and chunks by source, language, type and tag
+    Show {
+        /// Id of the set
+        id: String,
+        /// How results are printed.
+        #[command(flatten)]
+        output: Output,
+    },
     /// How each set is: documents by state, failures with reasons, what waits, alarms
     Status {
         /// Id of one set; all of them if left out

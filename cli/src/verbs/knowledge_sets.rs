@@ -1,4 +1,4 @@
-//! `tributary knowledge-sets list|apply`; `reindex` and `status` have files of their own.
+//! `tributary knowledge-sets list|apply`; `reindex`, `show` and `status` have files of their own.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use tributary_query_api::http::knowledge_sets::KnowledgeSetList;
 use tributary_schemas::reindex::ReindexOverview;
 use tributary_taxonomy::KnowledgeSets;
 
-use super::{reindex, set_status};
+use super::{reindex, set_information, set_status};
 
 use crate::args::{self, Global, Output, Service};
 use crate::client::Client;
@@ -19,6 +19,9 @@ pub fn run(global: &Global, config: &Config, verb: args::KnowledgeSets) -> Resul
         args::KnowledgeSets::Reindex(arguments) => return reindex::run(global, config, &arguments),
         args::KnowledgeSets::Status { id, output } => {
             return set_status::run(global, config, id.as_deref(), output);
+        }
+        args::KnowledgeSets::Show { id, output } => {
+            return set_information::run(global, config, &id, output);
         }
         args::KnowledgeSets::List(output) => (None, output),
         args::KnowledgeSets::Apply { file, output } => {

@@ -33,5 +33,6 @@ pub mod repair;
 pub mod restore;
 pub mod run;
 pub mod search;
+mod set_information;
 mod set_status;
 mod verify;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use tributary_schemas::set_status::{SetDocuments, SetStatus, SetStatusList};
 
 use crate::args::{Global, Output, Service};
-use crate::client::Client;
+use crate::client::{Client, segment};
 use crate::config::Config;
 use crate::print::{self, Outcome};
 
@@ -13,7 +13,8 @@ pub fn run(global: &Global, config: &Config, id: Option<&str>, output: Output) -
     let client = Client::connect(global, config, &[Service::Query])?;
     match id {
         Some(id) => {
-            let status: SetStatus = client.get(&format!("/v1/knowledge-sets/{id}/status"))?;
+            let status: SetStatus =
+                client.get(&format!("/v1/knowledge-sets/{}/status", segment(id)))?;
             client.close()?;
             print::result(output, &status, || of_set(&status))?;
         }

@@ -19,6 +19,27 @@ view = "organization"
 rules = [{ path = "billing/**" }]
 "#;
 
+fn shows_what_a_set_holds(workspace: &Workspace) {
+    let show = ["knowledge-sets", "show", "radio", "--format", "json"];
+    let radio = workspace.json(show);
+    assert_eq!(text(&radio, "/knowledge_set/name"), "Radio");
+    assert_eq!(number(&radio, "/contents/documents"), 1);
+    assert!(number(&radio, "/contents/chunks") >= 1, "{radio}");
+    assert_eq!(
+        radio["contents"]["tags"],
+        json!([{"value": "air", "documents": 1}])
+    );
+    assert_eq!(text(&radio, "/contents/newest/title"), "Mast");
+    let shown = workspace.run(["knowledge-sets", "show", "radio"]).stdout;
+    assert!(
+        shown.contains("documents 1, chunks") && shown.contains("newest: Mast"),
+        "{shown}"
+    );
+    workspace
+        .run(["knowledge-sets", "show", "a/b"])
+        .refused(1, &["no knowledge set `a/b`"]);
+}
+
 #[test]
 fn applied_sets_reach_documents_and_filters_fail_closed() {
     let workspace = Workspace::new();
@@ -108,6 +129,7 @@ fn applied_sets_reach_documents_and_filters_fail_closed() {
     let tagged = workspace.json(["search", "gharial", "--tag", "air", "--format", "json"]);
     assert_eq!(hit_texts(&tagged, "gharial"), found);
     assert_eq!(tagged.pointer("/hits/0/tags"), Some(&json!(["air"])));
+    shows_what_a_set_holds(&workspace);
 
     let sly = "gharial invoice knowledge_sets:billing filter {\"knowledge_sets\": [\"billing\"]}";
     let (_, answer) = server.post(

@@ -2,11 +2,15 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tributary_schemas::set_contents::SetContents;
 use tributary_schemas::set_status::SetStatusList;
-use tributary_taxonomy::KnowledgeSets;
+use tributary_taxonomy::{KnowledgeSet, KnowledgeSets};
 
 use super::body::{self, Incoming};
+use super::caller::Caller;
 use super::json;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
@@ -18,6 +22,16 @@ use crate::set_status;
 pub struct KnowledgeSetList {
     /// The sets with their rules.
     pub knowledge_sets: KnowledgeSets,
+}
+
+/// Answer of `GET /v1/knowledge-sets/{id}`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SetInformation {
+    /// Its definition.
+    #[schemars(with = "Value")]
+    pub knowledge_set: KnowledgeSet,
+    /// What can be found in it, as far as the caller may see it; some seconds old.
+    pub contents: SetContents,
 }
 
 /// `GET /v1/knowledge-sets`.
@@ -66,6 +80,24 @@ pub async fn apply(
     list(state).await
 }
 
+/// `GET /v1/knowledge-sets/{id}`: what one is and holds.
+pub async fn information(
+    state: web::Data<ServerState>,
+    id: web::Path<String>,
+    caller: Caller,
+) -> Result<HttpResponse, Problem> {
+    let contents = state.retriever.set_contents(&id, &caller.0).await?;
+    let sets = state.knowledge_sets.current();
+    let knowledge_set = sets.get(&id).cloned().ok_or_else(|| gone(&id))?;
+    json(
+        StatusCode::OK,
+        &SetInformation {
+            knowledge_set,
+            contents,
+        },
+    )
+}
+
 /// `GET /v1/knowledge-sets/status`: how each is.
 pub async fn status(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
     json(StatusCode::OK, &statuses(&state).await?)
@@ -81,11 +113,13 @@ pub async fn status_of(
     known.check(std::slice::from_ref(&id))?;
     let list = statuses(&state).await?;
     let found = list.sets.into_iter().find(|set| set.id == id);
-    let gone = || {
-        let what = format!("no knowledge set `{id}` any more");
-        Problem::new(Code::UnknownKnowledgeSet, what)
-    };
-    json(StatusCode::OK, &found.ok_or_else(gone)?)
+    json(StatusCode::OK, &found.ok_or_else(|| gone(&id))?)
+}
+
+/// It went away in between.
+fn gone(id: &str) -> Problem {
+    let what = format!("no knowledge set `{id}` any more");
+    Problem::new(Code::UnknownKnowledgeSet, what)
 }
 
 async fn statuses(state: &ServerState) -> Result<SetStatusList, Problem> {

@@ -87,6 +87,9 @@ pub fn routes(config: &mut web::ServiceConfig) {
         )
         .service(resource("/v1/knowledge-sets/status").route(web::get().to(knowledge_sets::status)))
         .service(
+            resource("/v1/knowledge-sets/{id}").route(web::get().to(knowledge_sets::information)),
+        )
+        .service(
             resource("/v1/knowledge-sets/{id}/status")
                 .route(web::get().to(knowledge_sets::status_of)),
         )

@@ -96,6 +96,12 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
     ),
     (
         "get",
+        "/v1/knowledge-sets/{id}",
+        "/v1/knowledge-sets/radio",
+        None,
+    ),
+    (
+        "get",
         "/v1/knowledge-sets/{id}/status",
         "/v1/knowledge-sets/radio/status",
         None,
