@@ -1,6 +1,8 @@
 //! What both stores keep to: ids, titles, limits, cursors, and the words of their errors.
 
 use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use tributary_schemas::ask::{AskFailure, Round};
 use tributary_schemas::conversation::{Conversation, Feedback, Turn, TurnState};
@@ -28,6 +30,18 @@ pub(super) fn new_id() -> Result<String> {
 pub(super) fn is_id(text: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     text.len() == ID_DIGITS && text.bytes().all(is_digit)
+}
+
+/// The same clock, except that no two readings are alike and none is before another one: what was
+/// changed last comes first in a list, also of what was changed within a millisecond.
+pub(super) fn rising(clock: Clock) -> Clock {
+    let last = AtomicI64::new(i64::MIN);
+    Arc::new(move || {
+        let now = clock();
+        let next = |last: i64| now.max(last.saturating_add(1));
+        let before = last.update(Ordering::Relaxed, Ordering::Relaxed, next);
+        next(before)
+    })
 }
 
 pub(super) fn now_ms(clock: &Clock) -> u64 {
@@ -206,6 +220,17 @@ mod tests {
         for text in ["", "0", &"A".repeat(32), &"é".repeat(16), &"0".repeat(33)] {
             assert!(!is_id(text), "{text}");
         }
+    }
+
+    #[test]
+    fn no_two_readings_of_a_clock_are_alike() {
+        let readings = [5, 5, 3, 9, 9];
+        let at = std::sync::atomic::AtomicUsize::new(0);
+        let clock = rising(Arc::new(move || {
+            readings[at.fetch_add(1, Ordering::Relaxed)]
+        }));
+        let read: Vec<u64> = readings.iter().map(|_| now_ms(&clock)).collect();
+        assert_eq!(read, [5, 6, 7, 9, 10]);
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl ElasticsearchConversations {
         Ok(Self {
             cluster: Cluster::open(cluster).await?,
             config,
-            clock,
+            clock: rules::rising(clock),
         })
     }
 

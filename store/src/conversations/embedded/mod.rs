@@ -43,6 +43,7 @@ impl EmbeddedConversations {
     /// that says so, and another one begun. Blocks.
     pub fn open(folder: &Path, aside: &Path, config: Config, clock: Clock) -> Result<Self> {
         let path = folder.join(file::NAME);
+        let clock = rules::rising(clock);
         let mut connection = file::open(folder, aside, rules::now_ms(&clock))?;
         let failed = file::transaction(&mut connection, &path, |transaction| {
             turns::fail_pending(transaction, rules::now_ms(&clock))
