@@ -8,6 +8,8 @@ SHELL := bash
 CORES ?= 2
 # More arguments for `make run`, such as ARGS="--listen 127.0.0.1:8080".
 ARGS ?=
+# `make run CHAT=local` has questions answered by a small language model on this machine (TRIBUTARY_CHAT_MODEL=1.5b for the better one).
+CHAT ?=
 # Folders of documents and questions for `make eval`, in one of the layouts of `tributary eval run --help`.
 SETS ?= $(patsubst %/qrels.tsv,%,$(wildcard deploy/profiles/*/evaluation/qrels.tsv ../shared/data/xquad-zh-en/qrels.tsv ../shared/data/cranfield-en/qrels.tsv))
 # Failures that `make chaos` causes.
@@ -18,6 +20,7 @@ BENCH ?= *
 models := .tributary/models
 tributary := $(or $(CARGO_TARGET_DIR),target)/release/tributary
 fallback := TRIBUTARY__MODELS__ALLOW_HASHING_FALLBACK
+chat := TRIBUTARY__MODELS__CHAT
 
 .PHONY: help run build models services services-stop test chaos lint bench eval deny
 .NOTPARALLEL:
@@ -25,8 +28,16 @@ fallback := TRIBUTARY__MODELS__ALLOW_HASHING_FALLBACK
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## Build, fetch the models if they are missing, index a few documents and serve on this machine (ARGS=…)
-	@if ! deploy/models/fetch $(models); then \
+run: build ## Build, fetch the models if they are missing, index a few documents and serve on this machine (ARGS=…, CHAT=local)
+	@case "$(CHAT)" in "" | local) ;; *) echo "make run: CHAT=$(CHAT) is not known; CHAT=local starts a small language model here, for others see docs/language-models.md" >&2; exit 1;; esac; \
+	if [ -n "$(CHAT)" ]; then \
+	  address="$$(deploy/services/chat start --context 4096 --slots 2)" || exit 1; \
+	  echo "make run: the language model at $$address answers; it stays when this ends: deploy/services/chat stop" >&2; \
+	  export $(chat)__ENDPOINT__URL="http://$$address/v1" $(chat)__ENDPOINT__MODEL=local; \
+	  export $(chat)__ENDPOINT__CONTEXT_TOKENS=4096 $(chat)__ENDPOINT__PARALLEL=2; \
+	  for role in UNDERSTAND SUMMARIZE DESCRIBE_CODE; do export $(chat)__ROLES__$${role}__ENDPOINT=; done; \
+	fi; \
+	if ! deploy/models/fetch $(models); then \
 	  echo "make run: the models could not be fetched; without them only shared words are found, and answers are marked as degraded" >&2; \
 	  echo "make run: going on with $(fallback)=true" >&2; \
 	  export $(fallback)=true; \
