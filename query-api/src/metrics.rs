@@ -110,6 +110,7 @@ impl Metrics {
         for what in SHEDDABLE {
             metrics.requests_shed.with(&[what]);
         }
+        metrics.citations_removed.with(&[]);
         Ok(metrics)
     }
 

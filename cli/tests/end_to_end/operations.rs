@@ -231,6 +231,8 @@ fn the_documented_metrics_are_those_that_exist() {
         server.post("/v1/search", &json!({"query": "numbat0"})).0,
         200
     );
+    let question = json!({"question": "Where is numbat0?"});
+    assert_eq!(server.post("/v1/ask", &question).0, 200);
     let found = at_rest(&server).families();
     let table = include_str!("../../../docs/operations.md")
         .lines()

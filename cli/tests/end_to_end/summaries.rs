@@ -151,7 +151,9 @@ fn what_a_model_that_was_away_owes_is_made_up_for() {
     wait_for("no document to be degraded", || {
         (degraded(&workspace) == 0).then_some(())
     });
-    assert!(!summaries(&server).is_empty());
+    wait_for("the summaries to be searchable", || {
+        (!summaries(&server).is_empty()).then_some(())
+    });
     let nothing = workspace.json(["documents", "repair", "--degraded", "--format", "json"]);
     assert_eq!(number(&nothing, "/documents"), 0);
     let proof = workspace.json(["documents", "reconcile", "--format", "json"]);
