@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tributary_query_api::http::backup::BYTES_HEADER;
-use tributary_query_api::http::health::Readiness;
+use tributary_query_api::readiness::Readiness;
 use tributary_schemas::ask::AskEvent;
 
 use crate::app::LocalServer;

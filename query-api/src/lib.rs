@@ -11,12 +11,14 @@ pub mod openai;
 pub mod openapi;
 pub mod operations;
 pub mod problem;
+pub mod readiness;
 pub mod reindexing;
 pub mod rendering;
 pub mod repairing;
 pub mod server;
 pub mod set_status;
 mod sources;
+mod trace_id;
 
 pub use config::Config;
 pub use operations::{Operations, OperationsParts};

@@ -26,13 +26,13 @@ use crate::http::documents::{
     StatesRequest,
 };
 use crate::http::facets::SearchChoices;
-use crate::http::health::{Readiness, Version};
 use crate::http::knowledge_sets::SetInformation;
 use crate::http::reindex::ReindexWish;
 use crate::http::rendered::{RenderRequest, Rendered};
 use crate::http::tables::TableParameters;
 use crate::http::upload;
 use crate::problem::ProblemBody;
+use crate::readiness::{Readiness, Version};
 
 /// One operation of the API.
 struct Operation {

@@ -10,8 +10,8 @@ use tributary_store::metrics::MetricRegistry;
 use tributary_store::work::Work;
 
 use crate::config::ServerConfig;
-use crate::http::health::{ReadinessProbe, Version};
 use crate::metrics::Metrics;
+use crate::readiness::{ReadinessProbe, Version};
 
 /// The parts, which the command line fills.
 pub struct OperationsParts {

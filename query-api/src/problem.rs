@@ -9,7 +9,7 @@ use tributary_schemas::ask::AskFailure;
 use tributary_schemas::error::cut;
 use tributary_schemas::{Error, ErrorKind};
 
-use crate::http::trace;
+use crate::trace_id;
 
 const MAXIMUM_DETAIL_CHARACTERS: usize = 4000;
 
@@ -286,7 +286,7 @@ impl ResponseError for Problem {
         if self.status_code().is_server_error() {
             tracing::error!(code = self.code.as_str(), detail = %self.detail, "request failed");
         }
-        let body = serde_json::to_vec(&self.body(trace::current())).unwrap_or_else(|error| {
+        let body = serde_json::to_vec(&self.body(trace_id::current())).unwrap_or_else(|error| {
             tracing::error!(%error, "a problem cannot be written");
             Vec::new()
         });

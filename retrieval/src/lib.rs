@@ -9,6 +9,7 @@ mod code;
 mod config;
 mod coverage;
 mod document;
+mod elapsed;
 mod embed;
 mod error;
 mod events;

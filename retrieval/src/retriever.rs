@@ -20,6 +20,7 @@ use crate::access::{self, Principal};
 use crate::config::Config;
 use crate::coverage::Word;
 use crate::document::{self, DocumentParts, DocumentView};
+use crate::elapsed::elapsed_ms;
 use crate::embed::{QueryVectors, embed_query};
 use crate::error::SearchError;
 use crate::exact_name::{Naming, boosted};
@@ -441,8 +442,4 @@ pub(crate) fn degrade(degraded: &mut Vec<String>, what: &str) {
     if !degraded.iter().any(|named| named == what) {
         degraded.push(what.to_owned());
     }
-}
-
-pub(crate) fn elapsed_ms(started: Instant) -> f64 {
-    started.elapsed().as_secs_f64() * 1000.0
 }

@@ -12,12 +12,13 @@ use tributary_schemas::search::{
 
 use crate::access::Principal;
 use crate::coverage::{self, TokenScores, Word};
+use crate::elapsed::elapsed_ms;
 use crate::error::SearchError;
 use crate::exact_name::Naming;
 use crate::fine::FineChunk;
 use crate::hits::{self, Asked, Scores};
 use crate::relevance::Estimates;
-use crate::retriever::{Outcome, Ranking, Retriever, degrade, elapsed_ms};
+use crate::retriever::{Outcome, Ranking, Retriever, degrade};
 use crate::serving::Serving;
 use crate::{coarse, plan};
 

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use tokio::sync::Mutex;
 use tributary_convert::isolation::ConversionPool;
 use tributary_models::chat::ChatModels;
-use tributary_query_api::http::health::{Check, ReadinessProbe};
+use tributary_query_api::readiness::{Check, ReadinessProbe};
 use tributary_retrieval::SharedServing;
 use tributary_schemas::{Error, ErrorKind, Result, Topic};
 use tributary_store::config::Stores;

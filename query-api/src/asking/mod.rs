@@ -19,9 +19,9 @@ use tributary_schemas::ask::{Answer, AskEvent, AskFailure, AskRequest};
 use tributary_schemas::conversation::Turn;
 use tributary_store::conversations::{ConversationStore, NewTurn};
 
-use crate::http::trace;
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
+use crate::trace_id;
 
 pub use config::AskConfig;
 pub use recorded::owner;
@@ -111,7 +111,7 @@ impl Asking {
         };
         let id = match &recorded {
             Some(recorded) => recorded.turn.clone(),
-            None => trace::new_trace_id(),
+            None => trace_id::new_trace_id(),
         };
         let history = match &recorded {
             Some(recorded) => recorded.history.clone(),

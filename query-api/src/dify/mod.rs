@@ -18,9 +18,9 @@ use self::conditions::MetadataCondition;
 use crate::http::body;
 use crate::http::caller::Caller;
 use crate::http::search::find;
-use crate::http::trace;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
+use crate::trace_id;
 
 /// Codes of Dify's interface; everything else has the HTTP status as its code.
 const MALFORMED_AUTHORIZATION: u16 = 1001;
@@ -185,7 +185,7 @@ fn failed(problem: &Problem) -> HttpResponse {
         Code::Denied => NOT_AUTHORIZED,
         _ => status,
     };
-    let told = problem.body(trace::current());
+    let told = problem.body(trace_id::current());
     let message = match told.hint {
         Some(hint) => format!("{} ({hint})", told.detail),
         None => told.detail,

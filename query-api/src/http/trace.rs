@@ -2,7 +2,6 @@
 //! metrics and security headers.
 
 use std::future::Future;
-use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -17,17 +16,7 @@ use actix_web::{Error, HttpMessage, web};
 
 use crate::operations::Operations;
 use crate::problem::{Code, Problem};
-
-tokio::task_local! {
-    static TRACE_ID: String;
-}
-
-/// Trace id of the request that is being worked on; zeros outside of one.
-pub fn current() -> String {
-    TRACE_ID
-        .try_with(Clone::clone)
-        .unwrap_or_else(|_| "0".repeat(32))
-}
+use crate::trace_id::{self, new_trace_id};
 
 /// How often progress is noted where work alone is progress.
 const NOTED_EVERY: Duration = Duration::from_secs(1);
@@ -50,13 +39,9 @@ pub async fn around<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let trace_id = trace_id(request.headers());
-    TRACE_ID
-        .scope(
-            trace_id.clone(),
-            answer(operations, request, next, trace_id),
-        )
-        .await
+    let trace_id = trace_id_of(request.headers());
+    let answer = answer(operations, request, next, trace_id.clone());
+    trace_id::within(trace_id, answer).await
 }
 
 async fn answer<B: MessageBody + 'static>(
@@ -290,7 +275,7 @@ fn host_name(host: &str) -> &str {
 }
 
 /// The trace id of `traceparent` (`00-<32 hex>-<16 hex>-<2 hex>`), else a new one.
-fn trace_id(headers: &HeaderMap) -> String {
+fn trace_id_of(headers: &HeaderMap) -> String {
     let given = headers
         .get("traceparent")
         .and_then(|value| value.to_str().ok())
@@ -303,18 +288,6 @@ fn trace_id(headers: &HeaderMap) -> String {
     given
         .filter(valid)
         .map_or_else(new_trace_id, str::to_ascii_lowercase)
-}
-
-/// 128 bits that no other request has: two differently keyed hashes (the standard library's random
-/// keys) of the time.
-/// 32 hexadecimal digits that nobody had before.
-pub fn new_trace_id() -> String {
-    let half = || {
-        let mut hasher = std::hash::RandomState::new().build_hasher();
-        hasher.write_i128(jiff::Timestamp::now().as_nanosecond());
-        hasher.finish()
-    };
-    format!("{:016x}{:016x}", half(), half())
 }
 
 fn add_headers(headers: &mut HeaderMap, trace_id: &str) {
@@ -344,7 +317,7 @@ mod tests {
                 HeaderName::from_static("traceparent"),
                 HeaderValue::from_static(value),
             );
-            trace_id(&headers)
+            trace_id_of(&headers)
         };
         assert_eq!(
             with("00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"),

@@ -21,9 +21,10 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use super::engine::Engine;
 use crate::http::body::Incoming;
 use crate::http::caller::Caller;
-use crate::http::trace::{self, Progress};
+use crate::http::trace::Progress;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
+use crate::trace_id;
 
 type Answer = http::Response<http_body_util::combinators::BoxBody<Bytes, std::convert::Infallible>>;
 
@@ -41,7 +42,7 @@ pub async fn answer(
     let state = state.into_inner();
     let limit = state.config.request_limit_bytes;
     let stopping = state.stopping.subscribe();
-    let (trace_id, principal) = (trace::current(), caller.0);
+    let (trace_id, principal) = (trace_id::current(), caller.0);
     let progress = request.extensions().get::<Progress>().cloned();
     let engine = move || {
         Ok(Engine {

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use tributary_schemas::ask::{Answer, Verdict};
 
 use super::request::CompletionRequest;
-use crate::http::trace;
 use crate::problem::Problem;
 use crate::sources::{Citation, citations, footer, title, url};
+use crate::trace_id;
 
 /// What all parts of one answer say.
 pub struct About {
@@ -119,7 +119,7 @@ pub struct ErrorBody {
 
 /// A problem as OpenAI says it.
 pub fn error(problem: &Problem) -> ErrorBody {
-    let told = problem.body(trace::current());
+    let told = problem.body(trace_id::current());
     let message = match told.hint {
         Some(hint) => format!("{} ({hint})", told.detail),
         None => told.detail,
@@ -141,7 +141,7 @@ impl About {
     /// Of one request.
     pub fn new(request: &CompletionRequest) -> Self {
         Self {
-            id: format!("chatcmpl-{}", trace::new_trace_id()),
+            id: format!("chatcmpl-{}", trace_id::new_trace_id()),
             created: jiff::Timestamp::now().as_second(),
             model: request.model.clone(),
             ignored: request.ignored(),

@@ -26,10 +26,11 @@ use tributary_store::search_index::StoredChunk;
 use crate::access::Principal;
 use crate::coarse::{self, Coarse};
 use crate::config::CodeConfig;
+use crate::elapsed::elapsed_ms;
 use crate::embed::QueryVectors;
 use crate::error::SearchError;
 use crate::fine::{self, FineChunk};
-use crate::retriever::{Retriever, degrade, elapsed_ms};
+use crate::retriever::{Retriever, degrade};
 use crate::serving::Serving;
 use crate::{document, leaving, plan, unmet};
 

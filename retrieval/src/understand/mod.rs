@@ -15,11 +15,11 @@ use tributary_schemas::ask::Round;
 use tributary_schemas::understanding::{Intent, Understanding};
 use tributary_taxonomy::{Analyzer, Synonyms};
 
+use crate::elapsed::elapsed_ms;
 use crate::prompts::{
     HYPOTHETICAL_PASSAGE, PassageReply, QuestionToAnswer, QuestionToUnderstand, UNDERSTANDING,
     UnderstandingReply,
 };
-use crate::retriever::elapsed_ms;
 use crate::serving::SharedServing;
 pub use config::UnderstandingConfig;
 use rules::{Domain, language};

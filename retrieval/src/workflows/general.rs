@@ -15,10 +15,11 @@ use tributary_taxonomy::language::is_chinese;
 use super::{Asked, Asker, Steps};
 use crate::answer::generate::{Generated, Task, generate};
 use crate::answer::{extractive, passages, support};
+use crate::elapsed::elapsed_ms;
 use crate::error::SearchError;
 use crate::events::Events;
 use crate::prompts::ANSWER;
-use crate::retriever::{degrade, elapsed_ms};
+use crate::retriever::degrade;
 use crate::understand::Understood;
 use crate::variants::SearchedAll;
 

@@ -15,9 +15,10 @@ use tributary_schemas::ask::{Answer, AskRequest, Round, StepTime, Workflow};
 
 use crate::access::Principal;
 use crate::answer::AnswerConfig;
+use crate::elapsed::elapsed_ms;
 use crate::error::SearchError;
 use crate::events::Events;
-use crate::retriever::{Retriever, elapsed_ms};
+use crate::retriever::Retriever;
 use crate::understand::Understander;
 
 /// What questions are answered with.

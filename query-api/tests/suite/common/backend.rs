@@ -11,7 +11,7 @@ use tributary_models::prompts::Prompts;
 use tributary_models::tokens::estimate::EstimatedTokens;
 use tributary_query_api::asking::AskConfig;
 use tributary_query_api::config::ServerConfig;
-use tributary_query_api::http::health::{Check, ReadinessProbe};
+use tributary_query_api::readiness::{Check, ReadinessProbe};
 use tributary_query_api::reindexing::Reindexing;
 use tributary_query_api::repairing::Repairing;
 use tributary_query_api::{OperationsParts, Parts, ServerState};
