@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Workspace, hit_texts, list, number, text};
+use crate::harness::{Workspace, hit_texts, list, number, text, wait_for};
 
 const SETS: &str = r#"
 [[knowledge_set]]
@@ -21,9 +21,12 @@ rules = [{ path = "billing/**" }]
 
 fn shows_what_a_set_holds(workspace: &Workspace) {
     let show = ["knowledge-sets", "show", "radio", "--format", "json"];
-    let radio = workspace.json(show);
+    // What is counted may be some seconds old.
+    let radio = wait_for("the set's document is counted", || {
+        let radio = workspace.json(show);
+        (number(&radio, "/contents/documents") == 1).then_some(radio)
+    });
     assert_eq!(text(&radio, "/knowledge_set/name"), "Radio");
-    assert_eq!(number(&radio, "/contents/documents"), 1);
     assert!(number(&radio, "/contents/chunks") >= 1, "{radio}");
     assert_eq!(
         radio["contents"]["tags"],
