@@ -47,7 +47,7 @@ pub use understand::{
     AnalyzerSource, Understander, UnderstanderParts, UnderstandingConfig, Understood,
 };
 pub use variants::SearchedAll;
-pub use workflows::{Asked, Asker, AskerParts};
+pub use workflows::{Asked, Asker, AskerParts, TextbookConfig};
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::review::Review;
 use crate::search::{QueryPlan, Strategy};
 use crate::understanding::Understanding;
 use crate::{ChunkId, ChunkKind, Filter, strict};
@@ -16,17 +17,26 @@ pub enum Workflow {
     /// Understand, retrieve, answer with citations.
     #[default]
     General,
+    /// Suggest what to search for, judge each passage and whether all of them are enough, search
+    /// once more for what is missing, answer as a textbook explains.
+    Textbook,
 }
 
 impl Workflow {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::General];
+    pub const ALL: [Self; 2] = [Self::General, Self::Textbook];
 
     /// The name used in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::General => "general",
+            Self::Textbook => "textbook",
         }
+    }
+
+    /// The workflow of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == name)
     }
 }
 
@@ -54,9 +64,13 @@ pub struct AskRequest {
     /// `conversation_id`.
     #[serde(default)]
     pub history: Vec<Round>,
-    /// Which workflow answers.
-    #[serde(default)]
-    pub workflow: Workflow,
+    /// Which workflow answers; the server's default when absent.
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub workflow: Option<Workflow>,
     /// The only knowledge sets that are searched: short for `filter.knowledge_sets`, not together
     /// with it.
     #[serde(
@@ -190,7 +204,8 @@ pub enum Doubt {
 /// Milliseconds of one step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepTime {
-    /// `understanding`, `retrieval`, `first_token`, `answer`.
+    /// `understanding`, `retrieval`, `relevance`, `sufficiency`, `second_retrieval`, `first_token`,
+    /// `answer`; those that the workflow has.
     pub step: String,
     /// Milliseconds that it took.
     pub ms: f64,
@@ -246,6 +261,9 @@ pub struct Answer {
     /// What it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// How the passages were chosen, from a workflow that judges them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Review>,
     /// With `explain`: how the question was understood.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub understanding: Option<Understanding>,
@@ -281,9 +299,10 @@ pub struct AskFailure {
 pub enum AskEvent {
     /// What the question means.
     Understanding(Box<Understanding>),
-    /// What was found for it.
+    /// What was found for it. It comes again where more was searched for; the last one holds.
     Retrieval(Retrieved),
-    /// What is being done, by its name: `understanding`, `retrieval`, `answer`.
+    /// What is being done, by its name: `understanding`, `suggestion`, `retrieval`, `relevance`,
+    /// `sufficiency`, `second_retrieval`, `answer`.
     Thinking {
         /// Name of the step.
         step: String,

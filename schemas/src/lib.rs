@@ -26,6 +26,7 @@ pub mod near_duplicate;
 pub mod picture;
 pub mod reindex;
 pub mod repair;
+pub mod review;
 pub mod search;
 pub mod set_status;
 pub mod state;

@@ -28,6 +28,9 @@ pub struct Ask {
     /// Keep neither question nor answer
     #[arg(long, conflicts_with_all = ["go_on", "conversation"])]
     pub off_the_record: bool,
+    /// Which workflow answers: general or textbook [default: from the configuration]
+    #[arg(long, value_name = "NAME")]
+    pub workflow: Option<String>,
     /// Where it looks.
     #[command(flatten)]
     pub filter: FilterArguments,

@@ -5,7 +5,9 @@ use std::io::Read;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use tributary_schemas::ask::{Answer, AskEvent, AskRequest, Doubt, Source, Support, Verdict};
+use tributary_schemas::ask::{
+    Answer, AskEvent, AskRequest, Doubt, Source, Support, Verdict, Workflow,
+};
 
 use crate::args::{Ask, Format, Global, Service};
 use crate::client::Client;
@@ -21,8 +23,12 @@ const SHOWN_DOUBTS: usize = 5;
 /// Asks, and prints the answer.
 pub fn run(global: &Global, config: &Config, ask: &Ask) -> Result<Outcome> {
     let question = question(&ask.question)?;
+    let workflow = ask.workflow.as_deref().map(workflow).transpose()?;
     let client = Client::connect(global, config, &[Service::Query])?;
-    let request = request(&client, ask, question)?;
+    let request = AskRequest {
+        workflow,
+        ..request(&client, ask, question)?
+    };
     match ask.output.format {
         Format::Json => {
             let answer: Answer = client.post("/v1/ask", &request)?;
@@ -32,6 +38,16 @@ pub fn run(global: &Global, config: &Config, ask: &Ask) -> Result<Outcome> {
     }
     client.close()?;
     Ok(Outcome::Done)
+}
+
+fn workflow(name: &str) -> Result<Workflow> {
+    match Workflow::named(name) {
+        Some(workflow) => Ok(workflow),
+        None => {
+            let known = Workflow::ALL.map(Workflow::as_str).join(", ");
+            bail!("there is no workflow `{name}`\nhint: there are: {known}")
+        }
+    }
 }
 
 fn question(given: &str) -> Result<String> {

@@ -301,7 +301,7 @@ impl Work {
             question = asked.id,
             principal = ?asked.principal,
             conversation = asked.request.conversation_id,
-            workflow = asked.request.workflow.as_str(),
+            workflow = self.asker.workflow(&asked.request).as_str(),
             sets = ?asked.request.filter.knowledge_sets,
             verdict = ?answer.map(|answer| answer.verdict),
             documents = ?documents,

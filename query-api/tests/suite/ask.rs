@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tributary_models::chat::{ChatConfig, ChatModels, SharedObserver, Unobserved};
+use tributary_models::chat::{ChatConfig, ChatModels, Role, SharedObserver, Unobserved};
 
 use crate::common::backend::Settings;
 use crate::common::client::{Answer, Server};
@@ -13,19 +13,26 @@ const EVENTS: (&str, &str) = ("Accept", "text/event-stream");
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 const REFUSAL: &str = "The documents do not answer this question.";
 
-/// Models that say what a script says.
+/// A model for answers that says what a script says.
 fn scripted(script: &Value) -> ChatModels {
+    scripted_for(&[Role::Answer], script)
+}
+
+/// Models of these roles that say what a script says.
+pub fn scripted_for(roles: &[Role], script: &Value) -> ChatModels {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("script.json");
     std::fs::write(&file, script.to_string()).unwrap();
     let mut config: ChatConfig = toml::from_str(include_str!("common/chat.toml")).unwrap();
     config.endpoint.script_file = file.to_str().unwrap().to_owned();
+    let settings = config.roles[&Role::Answer].clone();
+    config.roles = roles.iter().map(|role| (*role, settings.clone())).collect();
     let tokens = std::sync::Arc::new(tributary_models::tokens::estimate::EstimatedTokens);
     let observer: SharedObserver = std::sync::Arc::new(Unobserved);
     ChatModels::open(&config, &(tokens as _), &observer).unwrap()
 }
 
-async fn server(settings: Settings) -> Server {
+pub async fn server(settings: Settings) -> Server {
     Server::start_with_settings(common::models(None), settings).await
 }
 
@@ -44,7 +51,7 @@ async fn ask(server: &Server, question: &str) -> Value {
     answer.json()
 }
 
-async fn stream(server: &Server, body: &Value) -> Answer {
+pub async fn stream(server: &Server, body: &Value) -> Answer {
     let body = body.to_string();
     let headers = [JSON, EVENTS];
     server
@@ -53,7 +60,7 @@ async fn stream(server: &Server, body: &Value) -> Answer {
 }
 
 /// Name and data of each event.
-fn events(answer: &Answer) -> Vec<(String, Value)> {
+pub fn events(answer: &Answer) -> Vec<(String, Value)> {
     assert_eq!(answer.status, 200, "{answer:?}");
     let body = unchunked(&answer.body);
     let mut found = Vec::new();
@@ -228,11 +235,7 @@ async fn what_cannot_be_answered_as_it_is_put_is_refused_before_any_work() {
             400,
             "invalid",
         ),
-        (
-            json!({"question": "q", "workflow": "magic"}),
-            400,
-            "invalid",
-        ),
+        (json!({"question": "q", "workflow": null}), 400, "invalid"),
         (json!({"question": "q", "top_k": 0}), 400, "invalid"),
         (json!({"question": "q", "colour": 1}), 400, "unknown_field"),
         (json!({"query": "q"}), 400, "unknown_field"),

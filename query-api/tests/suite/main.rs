@@ -10,3 +10,4 @@ mod http;
 mod mcp;
 mod openai;
 mod openapi;
+mod textbook;

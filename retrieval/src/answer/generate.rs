@@ -93,14 +93,10 @@ fn unrendered(error: tributary_schemas::Error) -> tributary_models::chat::ChatEr
 
 fn request(task: &Task<'_>, sources: &[Source]) -> Result<ChatRequest> {
     let history = history(task.history);
-    let passage = |source: &Source| NumberedPassage {
-        number: source.number,
-        text: shown(source),
-    };
     let values = ToAnswer {
         question: task.question,
         history: &history,
-        passages: sources.iter().map(passage).collect(),
+        passages: numbered(sources),
         refusal: task.refusal,
     };
     let mut request = task.prompt.request(values, task.reply_tokens)?;
@@ -108,8 +104,17 @@ fn request(task: &Task<'_>, sources: &[Source]) -> Result<ChatRequest> {
     Ok(request)
 }
 
+/// Passages as a model is shown them.
+pub fn numbered(sources: &[Source]) -> Vec<NumberedPassage> {
+    let passage = |source: &Source| NumberedPassage {
+        number: source.number,
+        text: shown(source),
+    };
+    sources.iter().map(passage).collect()
+}
+
 /// Title and sections, then the text.
-fn shown(source: &Source) -> String {
+pub fn shown(source: &Source) -> String {
     let mut place = vec![source.title.as_str()];
     place.extend(source.section_path.iter().map(String::as_str));
     place.dedup();

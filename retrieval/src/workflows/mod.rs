@@ -1,7 +1,13 @@
 //! Workflows: each is a function over the retriever, the models of roles and the events of one
-//! answer. Which one answers, the request says.
+//! answer. Which one answers, the request says, else the configuration.
 
+mod calling;
+mod finding;
 mod general;
+mod saying;
+mod textbook;
+
+pub use textbook::TextbookConfig;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -89,7 +95,7 @@ impl Asker {
         request: &AskRequest,
         principal: &Principal,
     ) -> std::result::Result<(), SearchError> {
-        let search = general::search_request(self, request, &request.question);
+        let search = finding::search_request(self, request, &request.question);
         self.parts.retriever.check(&search, principal)
     }
 
@@ -100,9 +106,15 @@ impl Asker {
         asked: &Asked,
         events: &Events,
     ) -> std::result::Result<Answer, SearchError> {
-        match asked.request.workflow {
+        match self.workflow(&asked.request) {
             Workflow::General => general::answer(self, asked, events).await,
+            Workflow::Textbook => textbook::answer(self, asked, events).await,
         }
+    }
+
+    /// Which workflow answers a question: that of the request, else the configured one.
+    pub fn workflow(&self, request: &AskRequest) -> Workflow {
+        request.workflow.unwrap_or(self.parts.config.workflow)
     }
 }
 
