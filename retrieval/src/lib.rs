@@ -47,7 +47,7 @@ pub use understand::{
     AnalyzerSource, Understander, UnderstanderParts, UnderstandingConfig, Understood,
 };
 pub use variants::SearchedAll;
-pub use workflows::{Asked, Asker, AskerParts, TextbookConfig};
+pub use workflows::{Asked, Asker, AskerParts, OnDemandConfig, TextbookConfig};
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -31,6 +31,8 @@ pub const RELEVANCE: &str = "relevance";
 pub const SUFFICIENCY: &str = "sufficiency";
 /// Name of the prompt for an answer that explains as a textbook does.
 pub const TEXTBOOK_ANSWER: &str = "textbook_answer";
+/// Name of the prompt for a model that searches by itself.
+pub const ON_DEMAND: &str = "on_demand";
 
 /// All of them.
 pub const PROMPTS: PromptSet = PromptSet {
@@ -46,6 +48,18 @@ pub const PROMPTS: PromptSet = PromptSet {
             role: Role::Answer,
             reply: None,
             sample: to_answer,
+        },
+        PromptSpec {
+            name: ON_DEMAND,
+            role: Role::Answer,
+            reply: None,
+            sample: || {
+                json!(ToSearch {
+                    question: UNTRUSTED,
+                    history: UNTRUSTED,
+                    searches: 3,
+                })
+            },
         },
         PromptSpec {
             name: RETRIEVAL_SUGGESTION,
@@ -107,6 +121,8 @@ pub const PROMPTS: PromptSet = PromptSet {
         prompt_file!("answer.zh.md"),
         prompt_file!("textbook_answer.en.md"),
         prompt_file!("textbook_answer.zh.md"),
+        prompt_file!("on_demand.en.md"),
+        prompt_file!("on_demand.zh.md"),
         prompt_file!("retrieval_suggestion.en.md"),
         prompt_file!("retrieval_suggestion.zh.md"),
         prompt_file!("relevance.en.md"),
@@ -274,4 +290,15 @@ pub struct SufficiencyReply {
     /// What to search for to find what they lack; empty where they lack nothing.
     #[schemars(length(max = 3))]
     pub missing: Vec<String>,
+}
+
+/// What the prompt for a model that searches by itself is given.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ToSearch<'a> {
+    /// The question as it is asked without what was said before.
+    pub question: &'a str,
+    /// What was said before; empty for nothing.
+    pub history: &'a str,
+    /// Searches at most.
+    pub searches: usize,
 }

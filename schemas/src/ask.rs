@@ -40,6 +40,36 @@ impl Workflow {
     }
 }
 
+/// Who decides what is searched for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Retrieval {
+    /// Each question is searched for.
+    #[default]
+    Automatic,
+    /// The model that answers searches by calling a tool, as often as it wants up to the server's
+    /// limit; what it does not search for it does not know.
+    OnDemand,
+}
+
+impl Retrieval {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Automatic, Self::OnDemand];
+
+    /// The name used in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Automatic => "automatic",
+            Self::OnDemand => "on_demand",
+        }
+    }
+
+    /// The way of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == name)
+    }
+}
+
 /// A question and its answer, said before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -71,6 +101,9 @@ pub struct AskRequest {
         skip_serializing_if = "Option::is_none"
     )]
     pub workflow: Option<Workflow>,
+    /// Who decides what is searched for; `on_demand` goes with the workflow `general`.
+    #[serde(default)]
+    pub retrieval: Retrieval,
     /// The only knowledge sets that are searched: short for `filter.knowledge_sets`, not together
     /// with it.
     #[serde(
@@ -88,6 +121,9 @@ pub struct AskRequest {
     /// Passages that the answer is made from; the server's default when absent.
     #[serde(default)]
     pub top_k: Option<usize>,
+    /// Lowest final score of a passage, 0 to 1, comparable within one answer.
+    #[serde(default)]
+    pub minimum_score: Option<f32>,
     /// Lowest relevance of a passage, 0 to 1; the server's default when absent.
     #[serde(default)]
     pub minimum_relevance: Option<f32>,
@@ -97,6 +133,10 @@ pub struct AskRequest {
     /// Whether a question that leans on the history is completed from it; true when absent.
     #[serde(default)]
     pub rewrite: Option<bool>,
+    /// Whether tables are asked by SQL too. No workflow does so yet: where it is true, `degraded`
+    /// names `nl2sql`.
+    #[serde(default)]
+    pub nl2sql: Option<bool>,
     /// User profile (画像): tag → weight that fine scores are multiplied with; 1 is neutral.
     #[serde(default)]
     pub profile: BTreeMap<String, f32>,
@@ -117,6 +157,9 @@ pub enum Verdict {
     Refused,
     /// The best sentences of the passages, word for word, because no model was there to answer.
     Extractive,
+    /// A model's reply to a greeting or the like, for which it searched nothing: it says nothing
+    /// from the documents. Only where retrieval is on demand.
+    Unsourced,
 }
 
 /// A part of a text, in Unicode characters.

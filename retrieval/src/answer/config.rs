@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tributary_schemas::ask::Workflow;
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use crate::workflows::TextbookConfig;
+use crate::workflows::{OnDemandConfig, TextbookConfig};
 
 /// The section `[query_api.answer]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -34,6 +34,8 @@ pub struct AnswerConfig {
     pub refusal: Refusal,
     /// What the workflow `textbook` does beside.
     pub textbook: TextbookConfig,
+    /// How a model searches by itself.
+    pub on_demand: OnDemandConfig,
 }
 
 /// The sentence that is the whole answer where nothing answers, by language of the question.
@@ -88,6 +90,7 @@ impl AnswerConfig {
         let broken = broken.map(|(_, rule)| (*rule).to_owned());
         broken
             .chain(self.textbook.problems())
+            .chain(self.on_demand.problems())
             .map(|rule| format!("query_api.answer.{rule}"))
             .collect()
     }

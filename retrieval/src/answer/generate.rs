@@ -121,7 +121,8 @@ pub fn shown(source: &Source) -> String {
     format!("{}\n\n{}", place.join(" › "), source.text)
 }
 
-fn history(rounds: &[Round]) -> String {
+/// What was said before, as a model is shown it.
+pub fn history(rounds: &[Round]) -> String {
     let line = |round: &Round| {
         let answer: String = round
             .answer

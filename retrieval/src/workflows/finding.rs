@@ -106,6 +106,7 @@ pub fn search_request(asker: &Asker, request: &AskRequest, question: &str) -> Se
         filter: request.filter.clone(),
         top_k: Some(request.top_k.unwrap_or(config.top_k.min(maximum))),
         strategy: request.strategy,
+        minimum_score: request.minimum_score,
         minimum_relevance: request.minimum_relevance,
         rerank: request.rerank,
         profile: request.profile.clone(),

@@ -4,9 +4,11 @@
 mod calling;
 mod finding;
 mod general;
+mod on_demand;
 mod saying;
 mod textbook;
 
+pub use on_demand::OnDemandConfig;
 pub use textbook::TextbookConfig;
 
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use tributary_models::TokenCounter;
 use tributary_models::chat::ChatModels;
 use tributary_models::prompts::Prompts;
 use tributary_schemas::Result;
-use tributary_schemas::ask::{Answer, AskRequest, Round, StepTime, Workflow};
+use tributary_schemas::ask::{Answer, AskRequest, Retrieval, Round, StepTime, Workflow};
 
 use crate::access::Principal;
 use crate::answer::AnswerConfig;
@@ -96,6 +98,13 @@ impl Asker {
         principal: &Principal,
     ) -> std::result::Result<(), SearchError> {
         let search = finding::search_request(self, request, &request.question);
+        let workflow = self.workflow(request);
+        if request.retrieval == Retrieval::OnDemand && workflow != Workflow::General {
+            return Err(SearchError::Invalid(format!(
+                "retrieval is on_demand and workflow is {}: on demand is for `general` alone",
+                workflow.as_str()
+            )));
+        }
         self.parts.retriever.check(&search, principal)
     }
 

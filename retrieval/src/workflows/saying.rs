@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tributary_models::chat::{Role, RoleModel};
+use tributary_models::chat::{Completion, Ending, Role, RoleModel};
 use tributary_schemas::ask::{Answer, AskEvent, Source, Span, Support, Tokens, Verdict};
 use tributary_schemas::search::Hit;
 use tributary_schemas::{Error, ErrorKind};
@@ -12,7 +12,7 @@ use tributary_taxonomy::language::is_chinese;
 use super::finding::{Found, is_answerable};
 use super::{Asked, Asker, Steps};
 use crate::answer::generate::{Generated, Task, generate};
-use crate::answer::{extractive, passages, support};
+use crate::answer::{CitationFilter, extractive, passages, support};
 use crate::error::SearchError;
 use crate::events::Events;
 use crate::retriever::{degrade, elapsed_ms};
@@ -62,6 +62,38 @@ pub async fn answer(
         refused(asker.config().refusal.sentence(is_chinese), events).await
     };
     Ok(written(asker, asked, found, said, steps))
+}
+
+/// A reply for which nothing was searched, as it is: it has no sources to cite.
+pub async fn unsourced(
+    asker: &Asker,
+    asked: &Asked,
+    found: Found,
+    reply: Completion,
+    events: &Events,
+    steps: Steps,
+) -> Answer {
+    let mut filter = CitationFilter::new(0);
+    let mut text = filter.push(&reply.text).text;
+    text.push_str(&filter.finish().text);
+    let shown = text.clone();
+    events.send(AskEvent::AnswerChunk { text: shown }).await;
+    let said = Said {
+        text,
+        verdict: Some(Verdict::Unsourced),
+        removed_citations: filter.removed(),
+        tokens: Some(tokens(&reply.ending)),
+        model: Some(reply.ending.model),
+        ..Said::default()
+    };
+    written(asker, asked, found, said, steps)
+}
+
+fn tokens(ending: &Ending) -> Tokens {
+    Tokens {
+        prompt: ending.usage.prompt_tokens.unwrap_or(0),
+        completion: ending.usage.completion_tokens.unwrap_or(0),
+    }
 }
 
 /// What an answer is said with.
@@ -173,10 +205,7 @@ impl Saying<'_> {
         }
         let ending = generated.ending.as_ref();
         let model = ending.map(|ending| ending.model.clone());
-        let tokens = ending.map(|ending| Tokens {
-            prompt: ending.usage.prompt_tokens.unwrap_or(0),
-            completion: ending.usage.completion_tokens.unwrap_or(0),
-        });
+        let tokens = ending.map(tokens);
         if generated.refused {
             let sentence = self.asker.config().refusal.sentence(self.is_chinese());
             let said = refused(sentence, self.events).await;
@@ -234,7 +263,7 @@ fn note_lacks(found: &mut Found, generated: &Generated, is_chinese_question: boo
 }
 
 /// Everything that belongs to an answer.
-fn written(asker: &Asker, asked: &Asked, found: Found, said: Said, mut steps: Steps) -> Answer {
+fn written(asker: &Asker, asked: &Asked, mut found: Found, said: Said, mut steps: Steps) -> Answer {
     let request = &asked.request;
     let is_chinese = is_chinese(&request.question);
     let verdict = said.verdict.unwrap_or(Verdict::Refused);
@@ -255,6 +284,9 @@ fn written(asker: &Asker, asked: &Asked, found: Found, said: Said, mut steps: St
             .iter()
             .filter(|(number, _)| *number == source.number);
         source.spans = marks.map(|(_, span)| *span).collect();
+    }
+    if request.nl2sql == Some(true) {
+        degrade(&mut found.degraded, "nl2sql");
     }
     steps.note("total", elapsed_ms(steps.started));
     Answer {

@@ -7,9 +7,9 @@ use serde_json::json;
 use tributary_models::chat::{ChatRequest, Message};
 use tributary_models::prompts::{LANGUAGES, Prompts};
 use tributary_retrieval::prompts::{
-    ANSWER, HYPOTHETICAL_PASSAGE, NumberedPassage, PROMPTS, QuestionToAnswer, QuestionToUnderstand,
-    RELEVANCE, RETRIEVAL_SUGGESTION, SUFFICIENCY, TEXTBOOK_ANSWER, ToAnswer, ToJudgePassage,
-    ToJudgePassages, ToSuggest, UNDERSTANDING,
+    ANSWER, HYPOTHETICAL_PASSAGE, NumberedPassage, ON_DEMAND, PROMPTS, QuestionToAnswer,
+    QuestionToUnderstand, RELEVANCE, RETRIEVAL_SUGGESTION, SUFFICIENCY, TEXTBOOK_ANSWER, ToAnswer,
+    ToJudgePassage, ToJudgePassages, ToSearch, ToSuggest, UNDERSTANDING,
 };
 
 fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
@@ -41,7 +41,13 @@ fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
         passage: history,
     };
     let sufficiency = ToJudgePassages { question, passages };
+    let searching = ToSearch {
+        question,
+        history,
+        searches: 3,
+    };
     let values = [
+        (ON_DEMAND, json!(searching)),
         (ANSWER, json!(answer)),
         (TEXTBOOK_ANSWER, json!(answer)),
         (UNDERSTANDING, json!(understanding)),
