@@ -8,6 +8,7 @@ mod dify;
 mod door;
 mod http;
 mod mcp;
+mod on_demand;
 mod openai;
 mod openapi;
 mod textbook;
