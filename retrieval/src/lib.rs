@@ -22,6 +22,7 @@ mod hits;
 mod leaving;
 mod normalize;
 mod plan;
+mod preferences;
 pub mod prompts;
 mod relevance;
 mod rerank;
@@ -55,7 +56,7 @@ pub(crate) mod tests {
 
     use super::config::{
         CodeConfig, ExactNameConfig, FacetConfig, NearDuplicateConfig, RelevanceConfig,
-        RelevanceWeights, RerankConfig, VectorWeight,
+        RelevanceWeights, RerankConfig, UserProfileConfig, VectorWeight,
     };
     use super::{Config, UnderstandingConfig};
 
@@ -120,6 +121,10 @@ pub(crate) mod tests {
                 keep_ms: 0,
                 values: 100,
             },
+            user_profile: UserProfileConfig {
+                preferred_set: 1.2,
+                preferred_language: 1.1,
+            },
             understanding: UnderstandingConfig {
                 deadline_ms: 1000,
                 history_rounds: 3,
@@ -145,7 +150,10 @@ pub(crate) mod tests {
     #[test]
     fn settings_that_contradict_each_other_are_refused_by_name() {
         assert_eq!(config().check(), Ok(()));
-        let table: [Case; 13] = [
+        let table: [Case; 14] = [
+            ("user_profile", |config| {
+                config.user_profile.preferred_set = 0.9
+            }),
             ("fine_keep", |config| config.fine_keep = 0),
             ("top_k", |config| config.top_k = 81),
             ("maximum_top_k", |config| config.maximum_top_k = 81),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::review::Review;
 use crate::search::{QueryPlan, Strategy};
 use crate::understanding::Understanding;
+use crate::user_profile::UserProfile;
 use crate::{ChunkId, ChunkKind, Filter, strict};
 
 /// Which workflow answers.
@@ -140,6 +141,12 @@ pub struct AskRequest {
     /// User profile (画像): tag → weight that fine scores are multiplied with; 1 is neutral.
     #[serde(default)]
     pub profile: BTreeMap<String, f32>,
+    /// What the user prefers (画像), with this request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_profile: Option<UserProfile>,
+    /// The user whose stored profile holds; not together with `user_profile`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// Return how the question was understood, and the plans of its searches.
     #[serde(default)]
     pub explain: bool,

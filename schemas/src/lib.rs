@@ -34,6 +34,7 @@ pub mod strict;
 pub mod topic;
 pub mod understanding;
 pub mod unmet;
+pub mod user_profile;
 pub mod vector;
 pub mod work;
 

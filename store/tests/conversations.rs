@@ -12,7 +12,7 @@ use tributary_schemas::ErrorKind;
 use tributary_schemas::conversation::TurnState;
 use tributary_store::conversations::embedded::EmbeddedConversations;
 use tributary_store::conversations::{
-    Config, ConversationStore, ListQuery, NewTurn, TurnEnd, TurnQuery,
+    Config, ConversationStore, ListQuery, NewTurn, TurnEnd, TurnQuery, UserProfileStore,
 };
 
 use self::conversation_promises::{answer, clock, config};
@@ -212,4 +212,28 @@ fn settings_are_checked_and_days_are_counted() {
     };
     assert_eq!(two_days.kept_since_ms(200_000_000), Some(27_200_000));
     assert_eq!(two_days.kept_since_ms(5), Some(0));
+}
+
+/// What a build wrote that knew nothing of profiles and summaries.
+#[tokio::test]
+async fn a_file_of_the_first_version_is_read_and_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let id = store.create(None, "kept").await.unwrap().id;
+    drop(store);
+    let connection = rusqlite::Connection::open(folder.path().join(FILE)).unwrap();
+    connection
+        .execute_batch(
+            "DROP TABLE user_profiles; ALTER TABLE conversations DROP COLUMN summary;
+             PRAGMA user_version = 1;",
+        )
+        .unwrap();
+    drop(connection);
+    for _ in 0..2 {
+        let store = open(folder.path());
+        assert_eq!(store.get(None, &id).await.unwrap().title, "kept");
+        assert_eq!(store.summary(None, &id).await.unwrap(), None);
+        let new = tributary_schemas::user_profile::UserProfile::default();
+        store.put_user_profile(None, "u", new).await.unwrap();
+    }
 }

@@ -110,6 +110,8 @@ pub fn search_request(asker: &Asker, request: &AskRequest, question: &str) -> Se
         minimum_relevance: request.minimum_relevance,
         rerank: request.rerank,
         profile: request.profile.clone(),
+        user_profile: request.user_profile.clone(),
+        user: request.user.clone(),
         neighbours: config.neighbours,
         explain: request.explain,
         ..SearchRequest::default()

@@ -54,18 +54,20 @@ fn unreadable(
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, what.into())
 }
 
-fn read_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
+/// A column with JSON, which may be empty.
+pub fn read_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
     let text: Option<String> = row.get(column)?;
     text.map(|text| serde_json::from_str(&text).map_err(|error| unreadable(column, error)))
         .transpose()
 }
 
-fn to_json<T: Serialize>(value: Option<&T>) -> Result<Option<String>> {
+/// What goes into such a column.
+pub fn to_json<T: Serialize>(value: Option<&T>) -> Result<Option<String>> {
     let encoded = value.map(serde_json::to_string).transpose();
     Ok(encoded.map_err(|error| {
         Error::new(
             ErrorKind::Internal,
-            format!("cannot encode a turn: {error}"),
+            format!("cannot encode a value: {error}"),
         )
     })?)
 }
