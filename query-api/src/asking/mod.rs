@@ -19,7 +19,7 @@ use tributary_schemas::ask::{Answer, AskEvent, AskFailure, AskRequest};
 use tributary_schemas::conversation::Turn;
 use tributary_store::conversations::{ConversationStore, NewTurn};
 
-use crate::http::trace;
+use crate::http::{trace, user_profiles};
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 
@@ -96,7 +96,9 @@ impl Asking {
         principal: Principal,
         idempotency_key: Option<&str>,
     ) -> std::result::Result<AskEvents, Problem> {
-        let request = checked(request)?;
+        let mut request = checked(request)?;
+        let (user, profile) = (request.user.as_deref(), &mut request.user_profile);
+        user_profiles::resolve(self.conversations.as_ref(), &principal, user, profile).await?;
         self.asker.check(&request, &principal)?;
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             self.metrics.observe_shed("question");

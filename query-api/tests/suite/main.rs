@@ -12,3 +12,4 @@ mod on_demand;
 mod openai;
 mod openapi;
 mod textbook;
+mod user_profiles;
