@@ -48,7 +48,7 @@ pub use understand::{
     AnalyzerSource, Understander, UnderstanderParts, UnderstandingConfig, Understood,
 };
 pub use variants::SearchedAll;
-pub use workflows::{Asked, Asker, AskerParts, OnDemandConfig, TextbookConfig};
+pub use workflows::{Asked, Asker, AskerParts, OnDemandConfig, SummedUp, TextbookConfig};
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -33,6 +33,8 @@ pub const SUFFICIENCY: &str = "sufficiency";
 pub const TEXTBOOK_ANSWER: &str = "textbook_answer";
 /// Name of the prompt for a model that searches by itself.
 pub const ON_DEMAND: &str = "on_demand";
+/// Name of the prompt for what was said in a conversation.
+pub const CONVERSATION_SUMMARY: &str = "conversation_summary";
 
 /// All of them.
 pub const PROMPTS: PromptSet = PromptSet {
@@ -58,6 +60,17 @@ pub const PROMPTS: PromptSet = PromptSet {
                     question: UNTRUSTED,
                     history: UNTRUSTED,
                     searches: 3,
+                })
+            },
+        },
+        PromptSpec {
+            name: CONVERSATION_SUMMARY,
+            role: Role::Summarize,
+            reply: Some(reply_schema::<ConversationSummaryReply>),
+            sample: || {
+                json!(ToSumUp {
+                    before: UNTRUSTED,
+                    rounds: UNTRUSTED,
                 })
             },
         },
@@ -121,6 +134,8 @@ pub const PROMPTS: PromptSet = PromptSet {
         prompt_file!("answer.zh.md"),
         prompt_file!("textbook_answer.en.md"),
         prompt_file!("textbook_answer.zh.md"),
+        prompt_file!("conversation_summary.en.md"),
+        prompt_file!("conversation_summary.zh.md"),
         prompt_file!("on_demand.en.md"),
         prompt_file!("on_demand.zh.md"),
         prompt_file!("retrieval_suggestion.en.md"),
@@ -301,4 +316,22 @@ pub struct ToSearch<'a> {
     pub history: &'a str,
     /// Searches at most.
     pub searches: usize,
+}
+
+/// What the prompt for a summary of a conversation is given.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ToSumUp<'a> {
+    /// The summary of what was said before the rounds; empty for nothing.
+    pub before: &'a str,
+    /// The rounds, oldest first.
+    pub rounds: &'a str,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConversationSummaryReply {
+    /// What was said until now.
+    #[schemars(length(min = 1, max = 1500))]
+    pub summary: String,
 }

@@ -6,9 +6,11 @@ mod finding;
 mod general;
 mod on_demand;
 mod saying;
+mod summing;
 mod textbook;
 
 pub use on_demand::OnDemandConfig;
+pub use summing::SummedUp;
 pub use textbook::TextbookConfig;
 
 use std::sync::Arc;
@@ -22,7 +24,7 @@ use tributary_schemas::Result;
 use tributary_schemas::ask::{Answer, AskRequest, Retrieval, Round, StepTime, Workflow};
 
 use crate::access::Principal;
-use crate::answer::AnswerConfig;
+use crate::answer::{AnswerConfig, Earlier};
 use crate::error::SearchError;
 use crate::events::Events;
 use crate::retriever::{Retriever, elapsed_ms};
@@ -56,8 +58,10 @@ pub struct Asked {
     pub id: String,
     /// The question and how it is to be answered.
     pub request: AskRequest,
-    /// What was said before, oldest first; no more than [`AnswerConfig::rounds`] are used.
+    /// The last rounds before it, oldest first, [`AnswerConfig::rounds`] at most.
     pub history: Vec<Round>,
+    /// What was said before them.
+    pub earlier: Earlier,
     /// Who asks.
     pub principal: Principal,
 }

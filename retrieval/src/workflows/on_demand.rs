@@ -173,7 +173,7 @@ impl Searching<'_> {
         let prompt = self.asker.parts.prompts.get(ON_DEMAND, Some(language))?;
         let values = ToSearch {
             question: &self.found.understanding.standalone_question,
-            history: &history(&self.asked.history),
+            history: &history(&self.asked.earlier, &self.asked.history),
             searches: config.searches,
         };
         let mut request = prompt.request(values, config.reply_tokens)?;

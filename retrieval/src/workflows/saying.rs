@@ -21,6 +21,8 @@ use crate::retriever::{degrade, elapsed_ms};
 const RELATED: usize = 3;
 /// What is named in `degraded` where no model answers, or not to the end.
 const LESSER_ANSWER: &str = "answer";
+/// What is named where no model has summed up what was said before the last rounds.
+const LESSER_HISTORY: &str = "history";
 /// What is named where a model answers in another language than the question's.
 const OTHER_LANGUAGE: &str = "answer_language";
 
@@ -148,6 +150,7 @@ impl Saying<'_> {
             prompt: &prompt,
             question: &found.understanding.standalone_question,
             history: &self.asked.history,
+            earlier: &self.asked.earlier,
             sources: &found.sources,
             refusal: config.refusal.sentence(self.is_chinese()),
             reply_tokens: config.reply_tokens,
@@ -284,6 +287,9 @@ fn written(asker: &Asker, asked: &Asked, mut found: Found, said: Said, mut steps
             .iter()
             .filter(|(number, _)| *number == source.number);
         source.spans = marks.map(|(_, span)| *span).collect();
+    }
+    if asked.earlier.has_extracts {
+        degrade(&mut found.degraded, LESSER_HISTORY);
     }
     if request.nl2sql == Some(true) {
         degrade(&mut found.degraded, "nl2sql");

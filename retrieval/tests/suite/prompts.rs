@@ -7,9 +7,10 @@ use serde_json::json;
 use tributary_models::chat::{ChatRequest, Message};
 use tributary_models::prompts::{LANGUAGES, Prompts};
 use tributary_retrieval::prompts::{
-    ANSWER, HYPOTHETICAL_PASSAGE, NumberedPassage, ON_DEMAND, PROMPTS, QuestionToAnswer,
-    QuestionToUnderstand, RELEVANCE, RETRIEVAL_SUGGESTION, SUFFICIENCY, TEXTBOOK_ANSWER, ToAnswer,
-    ToJudgePassage, ToJudgePassages, ToSearch, ToSuggest, UNDERSTANDING,
+    ANSWER, CONVERSATION_SUMMARY, HYPOTHETICAL_PASSAGE, NumberedPassage, ON_DEMAND, PROMPTS,
+    QuestionToAnswer, QuestionToUnderstand, RELEVANCE, RETRIEVAL_SUGGESTION, SUFFICIENCY,
+    TEXTBOOK_ANSWER, ToAnswer, ToJudgePassage, ToJudgePassages, ToSearch, ToSuggest, ToSumUp,
+    UNDERSTANDING,
 };
 
 fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
@@ -46,7 +47,12 @@ fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
         history,
         searches: 3,
     };
+    let to_sum_up = ToSumUp {
+        before: question,
+        rounds: history,
+    };
     let values = [
+        (CONVERSATION_SUMMARY, json!(to_sum_up)),
         (ON_DEMAND, json!(searching)),
         (ANSWER, json!(answer)),
         (TEXTBOOK_ANSWER, json!(answer)),

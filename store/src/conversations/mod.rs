@@ -103,6 +103,15 @@ pub struct BegunTurn {
     pub is_new: bool,
 }
 
+/// An answered turn as the next question knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastRound {
+    /// Number of the turn.
+    pub number: u64,
+    /// What was asked and answered.
+    pub round: Round,
+}
+
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TurnEnd {
@@ -190,7 +199,12 @@ pub trait ConversationStore: UserProfileStore {
     ) -> Result<Page<Turn>>;
 
     /// The last `count` answered turns, oldest first.
-    async fn last_rounds(&self, owner: Option<&str>, id: &str, count: usize) -> Result<Vec<Round>>;
+    async fn last_rounds(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        count: usize,
+    ) -> Result<Vec<PastRound>>;
 
     /// What was said before the last rounds, where somebody has summed it up.
     async fn summary(&self, owner: Option<&str>, id: &str) -> Result<Option<ConversationSummary>>;

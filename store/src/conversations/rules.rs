@@ -229,10 +229,14 @@ pub(super) fn ended(mut turn: Turn, end: TurnEnd, at_ms: u64) -> Turn {
 }
 
 /// A turn as a prompt knows it.
-pub(super) fn round(turn: Turn) -> Round {
-    Round {
-        question: turn.question,
-        answer: turn.answer.map(|answer| answer.answer).unwrap_or_default(),
+pub(super) fn round(turn: Turn) -> PastRound {
+    let answer = turn.answer.map(|answer| answer.answer);
+    PastRound {
+        number: turn.number,
+        round: Round {
+            question: turn.question,
+            answer: answer.unwrap_or_default(),
+        },
     }
 }
 

@@ -8,14 +8,14 @@ mod user_profiles;
 
 use async_trait::async_trait;
 use serde_json::json;
-use tributary_schemas::ask::Round;
 use tributary_schemas::conversation::{
     Conversation, ConversationSummary, Feedback, Turn, TurnState,
 };
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::{
-    BegunTurn, Config, ConversationStore, ListQuery, NewTurn, Page, TurnEnd, TurnQuery, rules,
+    BegunTurn, Config, ConversationStore, ListQuery, NewTurn, Page, PastRound, TurnEnd, TurnQuery,
+    rules,
 };
 use crate::Clock;
 use crate::search_index::elasticsearch_config as cluster_config;
@@ -282,7 +282,12 @@ impl ConversationStore for ElasticsearchConversations {
         self.page_of_turns(&conversation, query, after).await
     }
 
-    async fn last_rounds(&self, owner: Option<&str>, id: &str, count: usize) -> Result<Vec<Round>> {
+    async fn last_rounds(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        count: usize,
+    ) -> Result<Vec<PastRound>> {
         let conversation = self.read(owner, id).await?.source;
         let mut filter = turns_of(&conversation);
         if let Some(conditions) = filter.as_array_mut() {

@@ -12,13 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
-use tributary_schemas::ask::Round;
 use tributary_schemas::conversation::{Conversation, ConversationSummary, Feedback, Turn};
 use tributary_schemas::user_profile::{StoredUserProfile, UserProfile};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::{
-    BegunTurn, Config, ConversationStore, ListQuery, NewTurn, Page, TurnEnd, TurnQuery,
+    BegunTurn, Config, ConversationStore, ListQuery, NewTurn, Page, PastRound, TurnEnd, TurnQuery,
     UserProfileStore, rules,
 };
 use crate::Clock;
@@ -238,7 +237,12 @@ impl ConversationStore for EmbeddedConversations {
         .await
     }
 
-    async fn last_rounds(&self, owner: Option<&str>, id: &str, count: usize) -> Result<Vec<Round>> {
+    async fn last_rounds(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        count: usize,
+    ) -> Result<Vec<PastRound>> {
         let (owner, id) = (owner.map(str::to_owned), id.to_owned());
         self.run(move |transaction, _| {
             conversations::get(transaction, owner.as_deref(), &id)?;

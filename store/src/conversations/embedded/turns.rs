@@ -4,13 +4,12 @@ use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tributary_schemas::ask::Round;
 use tributary_schemas::conversation::{Conversation, Feedback, Turn, TurnState};
 use tributary_schemas::{Error, ErrorKind};
 
 use super::conversations::{one_more, page as cut_page, set_title, signed, touch, unsigned};
 use super::errors::Result;
-use crate::conversations::{BegunTurn, Page, TurnEnd, rules};
+use crate::conversations::{BegunTurn, Page, PastRound, TurnEnd, rules};
 
 const COLUMNS: &str = "id, conversation_id, number, question, state, asked_at_ms, ended_at_ms, \
                        answer, failure, feedback";
@@ -241,7 +240,7 @@ pub fn last_rounds(
     transaction: &Transaction<'_>,
     conversation_id: &str,
     count: usize,
-) -> Result<Vec<Round>> {
+) -> Result<Vec<PastRound>> {
     let statement = format!(
         "SELECT {COLUMNS} FROM turns WHERE conversation_id = ?1 AND state = 'answered'
          ORDER BY number DESC LIMIT ?2"
