@@ -11,7 +11,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::{
     MAX_SUMMARY_CHARACTERS, MAXIMUM_KEY_BYTES, MAXIMUM_REASON_CHARACTERS, MAXIMUM_TITLE_CHARACTERS,
-    NewTurn, TurnEnd,
+    NewTurn, PastRound, TurnEnd,
 };
 use crate::Clock;
 

@@ -20,7 +20,7 @@ use tributary_schemas::conversation::{Conversation, Turn, TurnState};
 use tributary_schemas::{Error, ErrorKind};
 use tributary_store::Clock;
 use tributary_store::conversations::{
-    BegunTurn, Config, ConversationStore, ListQuery, NewTurn, TurnEnd, TurnQuery,
+    BegunTurn, Config, ConversationStore, ListQuery, NewTurn, PastRound, TurnEnd, TurnQuery,
 };
 
 /// Most turns of a conversation of this suite.
