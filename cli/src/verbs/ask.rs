@@ -6,7 +6,7 @@ use std::io::Read;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tributary_schemas::ask::{
-    Answer, AskEvent, AskRequest, Doubt, Source, Support, Verdict, Workflow,
+    Answer, AskEvent, AskRequest, Doubt, Retrieval, Source, Support, Verdict, Workflow,
 };
 
 use crate::args::{Ask, Format, Global, Service};
@@ -23,12 +23,8 @@ const SHOWN_DOUBTS: usize = 5;
 /// Asks, and prints the answer.
 pub fn run(global: &Global, config: &Config, ask: &Ask) -> Result<Outcome> {
     let question = question(&ask.question)?;
-    let workflow = ask.workflow.as_deref().map(workflow).transpose()?;
     let client = Client::connect(global, config, &[Service::Query])?;
-    let request = AskRequest {
-        workflow,
-        ..request(&client, ask, question)?
-    };
+    let request = request(&client, ask, question)?;
     match ask.output.format {
         Format::Json => {
             let answer: Answer = client.post("/v1/ask", &request)?;
@@ -38,16 +34,6 @@ pub fn run(global: &Global, config: &Config, ask: &Ask) -> Result<Outcome> {
     }
     client.close()?;
     Ok(Outcome::Done)
-}
-
-fn workflow(name: &str) -> Result<Workflow> {
-    match Workflow::named(name) {
-        Some(workflow) => Ok(workflow),
-        None => {
-            let known = Workflow::ALL.map(Workflow::as_str).join(", ");
-            bail!("there is no workflow `{name}`\nhint: there are: {known}")
-        }
-    }
 }
 
 fn question(given: &str) -> Result<String> {
@@ -72,6 +58,14 @@ fn request(client: &Client, ask: &Ask, question: String) -> Result<AskRequest> {
     Ok(AskRequest {
         question,
         conversation_id,
+        // The command line has checked the names.
+        workflow: ask.workflow.as_deref().and_then(Workflow::named),
+        retrieval: ask
+            .retrieval
+            .as_deref()
+            .and_then(Retrieval::named)
+            .unwrap_or_default(),
+        user: ask.user.clone(),
         filter: ask.filter.filter(),
         top_k: ask.top_k,
         minimum_relevance: ask.minimum_relevance,
@@ -200,6 +194,9 @@ fn lacking(answer: &Answer) -> String {
     }
     let is_said =
         |what: &&String| answer.verdict == Verdict::Extractive && what.as_str() == "answer";
+    if answer.verdict == Verdict::Unsourced {
+        text.push_str("nothing was searched for: this says nothing from the documents\n");
+    }
     let others: Vec<&str> = answer
         .degraded
         .iter()

@@ -66,7 +66,7 @@ fn the_os_course_answers_as_a_textbook() {
     assert_eq!(text(&asked, "/workflow"), "general");
     workspace
         .run(["ask", "--workflow", "magic", "What is it?"])
-        .refused(1, &["magic", "general, textbook"]);
+        .refused(2, &["magic", "general, textbook"]);
 }
 
 #[test]

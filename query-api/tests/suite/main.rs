@@ -11,5 +11,6 @@ mod mcp;
 mod on_demand;
 mod openai;
 mod openapi;
+mod remembering;
 mod textbook;
 mod user_profiles;
