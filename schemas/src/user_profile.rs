@@ -49,31 +49,12 @@ pub struct StoredUserProfile {
 impl UserProfile {
     /// Everything that is wrong with it, one line each.
     pub fn problems(&self) -> Vec<String> {
-        let mut problems = Vec::new();
-        let counts = [
-            ("tag_weights", self.tag_weights.len()),
-            ("preferred_sets", self.preferred_sets.len()),
-        ];
-        for (name, count) in counts {
-            if count > MAX_PREFERENCES {
-                problems.push(format!(
-                    "{name} has {count} values, at most {MAX_PREFERENCES} are accepted"
-                ));
-            }
-        }
+        let mut problems = self.problems_of_lists();
         for (tag, weight) in &self.tag_weights {
             if !TAG_WEIGHTS.contains(weight) {
                 let (low, high) = (TAG_WEIGHTS.start(), TAG_WEIGHTS.end());
                 problems.push(format!(
                     "the weight of tag `{tag:.100}` is {weight}, it must be between {low} and {high}"
-                ));
-            }
-        }
-        let names = self.tag_weights.keys().chain(&self.preferred_sets);
-        for name in names {
-            if name.trim().is_empty() || name.chars().count() > MAX_NAME_CHARACTERS {
-                problems.push(format!(
-                    "`{name:.100}` is no name: a name has 1 to {MAX_NAME_CHARACTERS} characters"
                 ));
             }
         }
@@ -92,6 +73,24 @@ impl UserProfile {
             ));
         }
         problems
+    }
+
+    fn problems_of_lists(&self) -> Vec<String> {
+        let counts = [
+            ("tag_weights", self.tag_weights.len()),
+            ("preferred_sets", self.preferred_sets.len()),
+        ];
+        let too_many = counts.iter().filter(|(_, count)| *count > MAX_PREFERENCES);
+        let too_many = too_many.map(|(name, count)| {
+            format!("{name} has {count} values, at most {MAX_PREFERENCES} are accepted")
+        });
+        let is_no_name =
+            |name: &&String| name.trim().is_empty() || name.chars().count() > MAX_NAME_CHARACTERS;
+        let names = self.tag_weights.keys().chain(&self.preferred_sets);
+        let no_names = names.filter(is_no_name).map(|name| {
+            format!("`{name:.100}` is no name: a name has 1 to {MAX_NAME_CHARACTERS} characters")
+        });
+        too_many.chain(no_names).collect()
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tributary_models::chat::{
-    ChatModel, ChatRequest, ChatResult, Completion, Message, Role, RoleModel, Tool, ToolCall,
+    ChatModel, ChatRequest, Completion, Message, Role, RoleModel, Tool, ToolCall,
 };
 use tributary_models::prompts::fence::fenced;
 use tributary_schemas::review::{Review, ReviewedRound};
@@ -27,6 +27,8 @@ use crate::understand::Understood;
 
 /// What is named in `degraded` where the model could not decide.
 const DEGRADED: &str = "on_demand";
+/// What the model says when it has enough.
+const DONE: &str = "DONE";
 /// Name of the tool.
 const SEARCH: &str = "search";
 
@@ -91,7 +93,7 @@ pub async fn search(
         .is_some_and(|one| !one.rounds.is_empty());
     let is_smalltalk = found.understanding.intent == Intent::Smalltalk;
     match last {
-        Some(reply) if !has_searched && is_smalltalk => {
+        Some(reply) if !has_searched && is_smalltalk && says_something(&reply) => {
             Ok(Demanded::Said(Box::new(found), Box::new(reply)))
         }
         Some(_) if has_searched => Ok(Demanded::Found(Box::new(found))),
@@ -105,6 +107,12 @@ pub async fn search(
             Ok(Demanded::Found(Box::new(found)))
         }
     }
+}
+
+/// Whether a reply is for the user.
+fn says_something(reply: &Completion) -> bool {
+    let text = reply.text.trim();
+    reply.ending.calls.is_empty() && !text.is_empty() && text != DONE
 }
 
 fn nothing_yet(understood: Understood) -> Found {
@@ -138,7 +146,7 @@ impl Searching<'_> {
     async fn run(&mut self, model: &RoleModel) -> Result<Option<Completion>, SearchError> {
         let mut request = self.request()?;
         loop {
-            let reply = match self.complete(model, &request).await {
+            let reply = match model.complete(&request).await {
                 Ok(reply) => reply,
                 Err(failed) => {
                     tracing::warn!(error = %failed, "the model could not search on demand");
@@ -160,10 +168,6 @@ impl Searching<'_> {
             request.messages.push(Message::calling(reply.text, calls));
             request.messages.extend(results);
         }
-    }
-
-    async fn complete(&self, model: &RoleModel, request: &ChatRequest) -> ChatResult<Completion> {
-        model.complete(request).await
     }
 
     fn request(&self) -> Result<ChatRequest, SearchError> {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use futures::future::{join, try_join_all};
 use tributary_schemas::ask::Answer;
 use tributary_schemas::review::{Review, ReviewedRound};
-use tributary_schemas::search::{Hit, SearchRequest};
+use tributary_schemas::search::{Hit, SearchRequest, SearchResponse};
 
 use super::calling::Calls;
 use super::finding::{self, Found};
@@ -163,22 +163,8 @@ impl Round<'_> {
 
     /// Hits of these queries that nothing has found before, the most relevant ones.
     async fn more(&self, found: &mut Found, queries: &[String]) -> Result<Vec<Hit>, SearchError> {
-        let config = self.asker.config().textbook;
-        let _permit = finding::permit(self.asker).await?;
-        let requests: Vec<SearchRequest> = queries
-            .iter()
-            .map(|query| SearchRequest {
-                top_k: Some(config.second_top_k),
-                ..finding::search_request(self.asker, &self.asked.request, query)
-            })
-            .collect();
-        let retriever = &self.asker.parts.retriever;
-        let searches = requests
-            .iter()
-            .map(|request| retriever.search(request, &self.asked.principal));
         let mut new: Vec<Hit> = Vec::new();
-        for outcome in try_join_all(searches).await? {
-            let response = outcome.response;
+        for response in self.searched(queries).await? {
             found.plans.extend(response.plan);
             for what in &response.degraded {
                 degrade(&mut found.degraded, what);
@@ -197,7 +183,24 @@ impl Round<'_> {
         let relevance = |hit: &Hit| hit.relevance.unwrap_or(1.0);
         new.sort_by(|left, right| relevance(right).total_cmp(&relevance(left)));
         new = finding::near(self.asker, &new);
-        new.truncate(config.second_passages);
+        new.truncate(self.asker.config().textbook.second_passages);
         Ok(new)
+    }
+
+    async fn searched(&self, queries: &[String]) -> Result<Vec<SearchResponse>, SearchError> {
+        let _permit = finding::permit(self.asker).await?;
+        let requests: Vec<SearchRequest> = queries
+            .iter()
+            .map(|query| SearchRequest {
+                top_k: Some(self.asker.config().textbook.second_top_k),
+                ..finding::search_request(self.asker, &self.asked.request, query)
+            })
+            .collect();
+        let retriever = &self.asker.parts.retriever;
+        let searches = requests
+            .iter()
+            .map(|request| retriever.search(request, &self.asked.principal));
+        let outcomes = try_join_all(searches).await?.into_iter();
+        Ok(outcomes.map(|outcome| outcome.response).collect())
     }
 }
