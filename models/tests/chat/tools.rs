@@ -1,7 +1,7 @@
 //! Calls of tools over HTTP: what is sent, and what servers send in how many ways.
 
 use serde_json::{Value, json};
-use tributary_models::chat::{ChatModel, Finish, Message, Tool, ToolCall};
+use tributary_models::chat::{Finish, Message, Tool, ToolCall};
 
 use crate::server::{Server, Step, data, end, good, refusal, send, stream, whole};
 use crate::setup::{client, endpoint, request};

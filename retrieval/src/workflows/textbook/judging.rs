@@ -24,11 +24,11 @@ pub struct Judged {
 
 /// Judges each passage by itself, so many at the same time.
 pub async fn relevance(calls: Calls<'_>, sources: &[Source], at_once: usize) -> Judged {
-    let judgements: Vec<Option<bool>> = stream::iter(sources)
-        .map(|source| is_relevant(calls, source))
-        .buffered(at_once)
-        .collect()
-        .await;
+    let mut judging = Vec::with_capacity(sources.len());
+    for source in sources {
+        judging.push(is_relevant(calls, source));
+    }
+    let judgements: Vec<Option<bool>> = stream::iter(judging).buffered(at_once).collect().await;
     Judged {
         kept: judgements
             .iter()
