@@ -96,11 +96,7 @@ pub struct AskRequest {
     #[serde(default)]
     pub history: Vec<Round>,
     /// Which workflow answers; the server's default when absent.
-    #[serde(
-        default,
-        deserialize_with = "strict::given",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Workflow>,
     /// Who decides what is searched for; `on_demand` goes with the workflow `general`.
     #[serde(default)]

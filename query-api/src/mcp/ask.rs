@@ -23,7 +23,7 @@ pub struct AskArguments {
     question: String,
     /// Which workflow answers: `general`, or `textbook` for an explanation whose passages were
     /// judged one by one; the server's default when absent.
-    #[serde(default, deserialize_with = "strict::given")]
+    #[serde(default)]
     workflow: Option<Workflow>,
     /// The only knowledge sets that are searched, by id as `list_knowledge_sets` names them; all
     /// when absent.

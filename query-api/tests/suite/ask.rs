@@ -235,7 +235,11 @@ async fn what_cannot_be_answered_as_it_is_put_is_refused_before_any_work() {
             400,
             "invalid",
         ),
-        (json!({"question": "q", "workflow": null}), 400, "invalid"),
+        (
+            json!({"question": "q", "workflow": "magic"}),
+            400,
+            "invalid",
+        ),
         (json!({"question": "q", "top_k": 0}), 400, "invalid"),
         (json!({"question": "q", "colour": 1}), 400, "unknown_field"),
         (json!({"query": "q"}), 400, "unknown_field"),

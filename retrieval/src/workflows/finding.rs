@@ -126,9 +126,14 @@ pub fn sources(asker: &Asker, hits: &[Hit]) -> Vec<Source> {
 
 /// Hits that may say something beside a better one.
 pub fn near(asker: &Asker, hits: &[Hit]) -> Vec<Hit> {
+    let near = hits.iter().filter(|hit| is_near(asker, hit));
+    near.cloned().collect()
+}
+
+/// Whether a hit may say something beside a better one.
+pub fn is_near(asker: &Asker, hit: &Hit) -> bool {
     let least = asker.config().refuse_below * NEAR;
-    let is_near = |hit: &&Hit| hit.relevance.is_none_or(|relevance| relevance >= least);
-    hits.iter().filter(is_near).cloned().collect()
+    hit.relevance.is_none_or(|relevance| relevance >= least)
 }
 
 /// Whether the best passage is relevant enough; one whose relevance nobody estimates is.

@@ -12,7 +12,7 @@ use tributary_models::chat::{
 };
 use tributary_models::prompts::fence::fenced;
 use tributary_schemas::review::{Review, ReviewedRound};
-use tributary_schemas::search::SearchRequest;
+use tributary_schemas::search::{Hit, SearchRequest};
 use tributary_schemas::understanding::Intent;
 use tributary_taxonomy::language::is_chinese;
 
@@ -222,11 +222,11 @@ impl Searching<'_> {
         }
         let before = found.sources.len();
         for hit in response.hits {
-            if found
-                .hits
-                .iter()
-                .all(|known| known.chunk_id != hit.chunk_id)
-            {
+            let is_same = |known: &Hit| known.chunk_id == hit.chunk_id;
+            let is_shown = |known: &Hit| is_same(known) && finding::is_near(self.asker, known);
+            if !found.hits.iter().any(is_shown) {
+                // It may be near this query where it was far from another.
+                found.hits.retain(|known| !is_same(known));
                 found.hits.push(hit);
             }
         }

@@ -161,7 +161,7 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// Hits of these queries that nothing has found before, the most relevant ones.
+    /// Hits of these queries that were not judged before, the most relevant ones.
     async fn more(&self, found: &mut Found, queries: &[String]) -> Result<Vec<Hit>, SearchError> {
         let mut new: Vec<Hit> = Vec::new();
         for response in self.searched(queries).await? {
@@ -169,8 +169,13 @@ impl Round<'_> {
             for what in &response.degraded {
                 degrade(&mut found.degraded, what);
             }
+            // What was too far from the question may be near what is missing.
             let known = |hit: &Hit| {
-                let mut all = found.hits.iter().chain(&new);
+                let judged = found
+                    .hits
+                    .iter()
+                    .filter(|hit| finding::is_near(self.asker, hit));
+                let mut all = judged.chain(&new);
                 all.any(|other| other.chunk_id == hit.chunk_id)
             };
             let unknown: Vec<Hit> = response
