@@ -94,6 +94,7 @@ async fn call(model: &dyn ChatModel, pieces: usize) {
     let request = ChatRequest {
         prompt: "bench".to_owned(),
         messages: vec![Message::new(Speaker::User, "x".repeat(4000))],
+        tools: Vec::new(),
         maximum_tokens: pieces,
         temperature: None,
         format: Format::Text,

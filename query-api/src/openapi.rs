@@ -5,6 +5,7 @@
 mod asking;
 mod conversations;
 mod protocols;
+mod user_profiles;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -79,6 +80,7 @@ fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     operations.extend(search(schemas));
     operations.extend(asking::operations(schemas));
     operations.extend(conversations::operations(schemas));
+    operations.extend(user_profiles::operations(schemas));
     operations.extend(reindexing(schemas));
     operations.extend(dead_letters(schemas));
     operations.extend(protocols::operations(schemas));

@@ -79,6 +79,8 @@ codes! {
     ConversationNotFound => "conversation_not_found", 404, "The conversation does not exist", NotFound;
     /// A turn that its conversation does not have.
     TurnNotFound => "turn_not_found", 404, "The conversation has no such turn", NotFound;
+    /// A user of whom no profile is kept.
+    UserProfileNotFound => "user_profile_not_found", 404, "There is no profile of this user", NotFound;
     /// No such path.
     RouteNotFound => "route_not_found", 404, "There is nothing at this path", NotFound;
     /// Something named does not exist.

@@ -40,6 +40,8 @@ pub struct Config {
     pub relevance: RelevanceConfig,
     /// Values that a search can be narrowed by.
     pub facets: FacetConfig,
+    /// What it counts that a user prefers something.
+    pub user_profile: UserProfileConfig,
     /// How questions are understood.
     pub understanding: UnderstandingConfig,
     /// Search over source code.
@@ -108,6 +110,16 @@ pub struct CodeConfig {
     pub rank_constant: f32,
     /// Weight of a file's score in the scores of its definitions, 0 to 1.
     pub file_weight: f32,
+}
+
+/// What preferences of a user count, see [`crate::preferences`].
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct UserProfileConfig {
+    /// What fine scores of documents in a preferred knowledge set are multiplied with, 1 to 10.
+    pub preferred_set: f32,
+    /// The same for texts in the preferred language.
+    pub preferred_language: f32,
 }
 
 /// Values that a search can be narrowed by, see [`crate::facets`].
@@ -198,6 +210,18 @@ impl RelevanceWeights {
     }
 }
 
+impl UserProfileConfig {
+    fn rules(&self) -> [Rule; 1] {
+        let weights = [self.preferred_set, self.preferred_language];
+        let holds = weights.iter().all(|weight| (1.0..=10.0).contains(weight));
+        [(
+            holds,
+            "user_profile",
+            "has weights that must be between 1 and 10",
+        )]
+    }
+}
+
 impl Config {
     /// `Invalid` with everything that no search can work with.
     pub fn check(&self) -> Result<()> {
@@ -219,7 +243,8 @@ impl Config {
             .rules()
             .into_iter()
             .chain(self.weight_rules())
-            .chain(self.code_rules());
+            .chain(self.code_rules())
+            .chain(self.user_profile.rules());
         problems.extend(
             rules
                 .filter(|(holds, _, _)| !holds)

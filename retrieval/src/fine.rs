@@ -11,7 +11,7 @@ use tributary_store::search_index::{
 
 use crate::embed::QueryVectors;
 use crate::exact_name::{Naming, boosted};
-use crate::{fusion, leaving, normalize, plan};
+use crate::{fusion, leaving, normalize, plan, preferences};
 
 /// Best chunks that are read for a question in plain words: one whose title or heading is the whole
 /// question has all of its words and is among the first. Reading costs time.
@@ -62,7 +62,7 @@ pub struct Fine<'a> {
 impl Fine<'_> {
     /// How many of the best chunks are read: all where they may be weighed, or named in passing.
     fn looked_at(&self) -> usize {
-        let is_plain = self.plan.profile.is_empty() && !self.naming.has_identifier();
+        let is_plain = !is_weighed(self.plan) && !self.naming.has_identifier();
         if is_plain {
             LOOKED_AT_WITHOUT_NAMES
         } else {
@@ -88,7 +88,7 @@ pub async fn search(
     )?;
     let mut chunks = fuse(&by_keyword, &by_vector, plan);
     sort(&mut chunks);
-    if !plan.profile.is_empty() || fine.naming.is_possible() {
+    if is_weighed(plan) || fine.naming.is_possible() {
         adjust(fine, &mut chunks).await?;
     }
     sort(&mut chunks);
@@ -207,7 +207,7 @@ async fn adjust(fine: Fine<'_>, chunks: &mut [FineChunk]) -> Result<()> {
     let looked_at = chunks.iter().take(fine.looked_at());
     let ids: Vec<ChunkId> = looked_at.map(|chunk| chunk.chunk_id).collect();
     let stored = leaving::fetch(index, plan.generation.as_deref(), &ids, &plan.filter).await?;
-    if !plan.profile.is_empty() {
+    if is_weighed(plan) {
         weigh(plan, chunks, &stored);
     }
     for (chunk, stored) in chunks.iter_mut().zip(&stored) {
@@ -238,15 +238,28 @@ fn strength(fine: &Fine<'_>, stored: &StoredChunk) -> f32 {
     documents.fold(fine.naming.of_chunk(&stored.chunk), f32::max)
 }
 
-/// Multiplies each score with the weights of its document's tags; if that leads above 1, all are
-/// divided by the highest.
+/// Whether the user prefers anything.
+fn is_weighed(plan: &QueryPlan) -> bool {
+    !plan.profile.is_empty() || plan.preferences.is_some()
+}
+
+/// Multiplies each score with the weights of its document's tags and of what else the user prefers;
+/// if that leads above 1, all are divided by the highest.
 fn weigh(plan: &QueryPlan, chunks: &mut [FineChunk], stored: &[Option<StoredChunk>]) {
     for (chunk, stored) in chunks.iter_mut().zip(stored) {
-        let tags = stored
-            .as_ref()
-            .map(|stored| stored.document.tags.as_slice())
-            .unwrap_or_default();
-        chunk.score *= profile_weight(&plan.profile, tags);
+        let Some(StoredChunk {
+            document,
+            chunk: text,
+            ..
+        }) = stored
+        else {
+            continue;
+        };
+        chunk.score *= profile_weight(&plan.profile, &document.tags);
+        if let Some(preferences) = &plan.preferences {
+            let sets = &document.knowledge_sets;
+            chunk.score *= preferences::weight(preferences, sets, &text.text);
+        }
     }
     let highest = chunks.iter().map(|chunk| chunk.score).fold(1.0, f32::max);
     for chunk in chunks {

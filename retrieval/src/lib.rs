@@ -23,6 +23,7 @@ mod hits;
 mod leaving;
 mod normalize;
 mod plan;
+mod preferences;
 pub mod prompts;
 mod relevance;
 mod rerank;
@@ -49,7 +50,7 @@ pub use understand::{
     AnalyzerSource, Understander, UnderstanderParts, UnderstandingConfig, Understood,
 };
 pub use variants::SearchedAll;
-pub use workflows::{Asked, Asker, AskerParts};
+pub use workflows::{Asked, Asker, AskerParts, OnDemandConfig, SummedUp, TextbookConfig};
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -57,7 +58,7 @@ pub(crate) mod tests {
 
     use super::config::{
         CodeConfig, ExactNameConfig, FacetConfig, NearDuplicateConfig, RelevanceConfig,
-        RelevanceWeights, RerankConfig, VectorWeight,
+        RelevanceWeights, RerankConfig, UserProfileConfig, VectorWeight,
     };
     use super::{Config, UnderstandingConfig};
 
@@ -122,6 +123,10 @@ pub(crate) mod tests {
                 keep_ms: 0,
                 values: 100,
             },
+            user_profile: UserProfileConfig {
+                preferred_set: 1.2,
+                preferred_language: 1.1,
+            },
             understanding: UnderstandingConfig {
                 deadline_ms: 1000,
                 history_rounds: 3,
@@ -147,7 +152,10 @@ pub(crate) mod tests {
     #[test]
     fn settings_that_contradict_each_other_are_refused_by_name() {
         assert_eq!(config().check(), Ok(()));
-        let table: [Case; 13] = [
+        let table: [Case; 14] = [
+            ("user_profile", |config| {
+                config.user_profile.preferred_set = 0.9
+            }),
             ("fine_keep", |config| config.fine_keep = 0),
             ("top_k", |config| config.top_k = 81),
             ("maximum_top_k", |config| config.maximum_top_k = 81),

@@ -6,6 +6,7 @@ use tributary_schemas::search::{QueryPlan, SearchRequest, Strategy};
 use crate::config::Config;
 use crate::error::SearchError;
 use crate::exact_name;
+use crate::preferences;
 use crate::vector_weight::vector_weight;
 
 /// Most chunks around a hit that a request may ask for, on each side.
@@ -96,7 +97,10 @@ pub fn plan(
 ) -> QueryPlan {
     let query_tokens = tokens.len();
     let vector_weight = match request.strategy {
-        Strategy::Hybrid => vector_weight(query_tokens, &config.vector_weight),
+        Strategy::Hybrid => {
+            let by_length = vector_weight(query_tokens, &config.vector_weight);
+            (by_length + preferences::shift(request)).clamp(0.0, 1.0)
+        }
         Strategy::Semantic => 1.0,
         Strategy::FullText => 0.0,
     };
@@ -118,7 +122,8 @@ pub fn plan(
         top_k: request.top_k.unwrap_or(config.top_k),
         minimum_score: request.minimum_score,
         minimum_relevance: request.minimum_relevance,
-        profile: request.profile.clone(),
+        profile: preferences::tag_weights(request),
+        preferences: None,
         fold: config.near_duplicates.limits(request.unfold),
     }
 }

@@ -23,6 +23,19 @@ pub const UNDERSTANDING: &str = "understanding";
 /// Name of the prompt for a passage that could answer a question.
 pub const HYPOTHETICAL_PASSAGE: &str = "hypothetical_passage";
 
+/// Name of the prompt for what to search for.
+pub const RETRIEVAL_SUGGESTION: &str = "retrieval_suggestion";
+/// Name of the prompt for whether a passage says something to a question.
+pub const RELEVANCE: &str = "relevance";
+/// Name of the prompt for whether passages answer a question.
+pub const SUFFICIENCY: &str = "sufficiency";
+/// Name of the prompt for an answer that explains as a textbook does.
+pub const TEXTBOOK_ANSWER: &str = "textbook_answer";
+/// Name of the prompt for a model that searches by itself.
+pub const ON_DEMAND: &str = "on_demand";
+/// Name of the prompt for what was said in a conversation.
+pub const CONVERSATION_SUMMARY: &str = "conversation_summary";
+
 /// All of them.
 pub const PROMPTS: PromptSet = PromptSet {
     specs: &[
@@ -30,15 +43,67 @@ pub const PROMPTS: PromptSet = PromptSet {
             name: ANSWER,
             role: Role::Answer,
             reply: None,
+            sample: to_answer,
+        },
+        PromptSpec {
+            name: TEXTBOOK_ANSWER,
+            role: Role::Answer,
+            reply: None,
+            sample: to_answer,
+        },
+        PromptSpec {
+            name: ON_DEMAND,
+            role: Role::Answer,
+            reply: None,
             sample: || {
-                json!(ToAnswer {
-                    question: "q",
+                json!(ToSearch {
+                    question: UNTRUSTED,
                     history: UNTRUSTED,
-                    passages: vec![NumberedPassage {
-                        number: 1,
-                        text: UNTRUSTED.to_owned(),
-                    }],
-                    refusal: "no",
+                    searches: 3,
+                })
+            },
+        },
+        PromptSpec {
+            name: CONVERSATION_SUMMARY,
+            role: Role::Summarize,
+            reply: Some(reply_schema::<ConversationSummaryReply>),
+            sample: || {
+                json!(ToSumUp {
+                    before: UNTRUSTED,
+                    rounds: UNTRUSTED,
+                })
+            },
+        },
+        PromptSpec {
+            name: RETRIEVAL_SUGGESTION,
+            role: Role::Understand,
+            reply: Some(reply_schema::<SuggestionReply>),
+            sample: || {
+                json!(ToSuggest {
+                    history: UNTRUSTED,
+                    question: UNTRUSTED,
+                })
+            },
+        },
+        PromptSpec {
+            name: RELEVANCE,
+            role: Role::Judge,
+            reply: Some(reply_schema::<RelevanceReply>),
+            sample: || {
+                json!(ToJudgePassage {
+                    question: UNTRUSTED,
+                    passage: UNTRUSTED,
+                })
+            },
+        },
+        PromptSpec {
+            name: SUFFICIENCY,
+            role: Role::Judge,
+            reply: Some(reply_schema::<SufficiencyReply>),
+            sample: || {
+                json!(ToJudgePassages {
+                    question: UNTRUSTED,
+                    passages: untrusted_passages(),
                 })
             },
         },
@@ -67,12 +132,38 @@ pub const PROMPTS: PromptSet = PromptSet {
     files: &[
         prompt_file!("answer.en.md"),
         prompt_file!("answer.zh.md"),
+        prompt_file!("textbook_answer.en.md"),
+        prompt_file!("textbook_answer.zh.md"),
+        prompt_file!("conversation_summary.en.md"),
+        prompt_file!("conversation_summary.zh.md"),
+        prompt_file!("on_demand.en.md"),
+        prompt_file!("on_demand.zh.md"),
+        prompt_file!("retrieval_suggestion.en.md"),
+        prompt_file!("retrieval_suggestion.zh.md"),
+        prompt_file!("relevance.en.md"),
+        prompt_file!("relevance.zh.md"),
+        prompt_file!("sufficiency.en.md"),
+        prompt_file!("sufficiency.zh.md"),
         prompt_file!("understanding.en.md"),
         prompt_file!("understanding.zh.md"),
         prompt_file!("hypothetical_passage.en.md"),
         prompt_file!("hypothetical_passage.zh.md"),
     ],
 };
+
+fn to_answer() -> serde_json::Value {
+    json!(ToAnswer {
+        question: "q",
+        history: UNTRUSTED,
+        passages: untrusted_passages(),
+        refusal: "no",
+    })
+}
+
+fn untrusted_passages() -> Vec<NumberedPassage> {
+    let text = UNTRUSTED.to_owned();
+    vec![NumberedPassage { number: 1, text }]
+}
 
 /// What the prompt for a question is given.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -142,4 +233,105 @@ pub struct NumberedPassage {
     pub number: u32,
     /// Title, section and text.
     pub text: String,
+}
+
+/// What the prompt for a suggestion is given.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ToSuggest<'a> {
+    /// The last rounds, oldest first; empty for none.
+    pub history: &'a str,
+    /// The question, as written.
+    pub question: &'a str,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuggestionReply {
+    /// Why these queries, in a sentence.
+    #[schemars(length(max = 300))]
+    pub reasoning: String,
+    /// What the question wants.
+    pub intent: Intent,
+    /// How sure the model is of it, 0 to 1.
+    #[schemars(range(min = 0, max = 1))]
+    pub confidence: f32,
+    /// The words that matter.
+    #[schemars(length(max = 8))]
+    pub search_keywords: Vec<String>,
+    /// What to search for.
+    #[schemars(length(min = 1, max = 5))]
+    pub suggested_queries: Vec<String>,
+}
+
+/// What the prompt for the relevance of a passage is given.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ToJudgePassage<'a> {
+    /// The question as it is asked without what was said before.
+    pub question: &'a str,
+    /// Title, section and text.
+    pub passage: &'a str,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RelevanceReply {
+    /// Why, in a sentence.
+    #[schemars(length(max = 300))]
+    pub reason: String,
+    /// Whether the passage helps to answer.
+    pub relevant: bool,
+}
+
+/// What the prompt for whether passages are enough is given.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToJudgePassages<'a> {
+    /// The question as it is asked without what was said before.
+    pub question: &'a str,
+    /// What was found; none where nothing relevant was.
+    pub passages: Vec<NumberedPassage>,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SufficiencyReply {
+    /// Why, in a sentence.
+    #[schemars(length(max = 300))]
+    pub reason: String,
+    /// Whether they answer the whole question.
+    pub sufficient: bool,
+    /// What to search for to find what they lack; empty where they lack nothing.
+    #[schemars(length(max = 3))]
+    pub missing: Vec<String>,
+}
+
+/// What the prompt for a model that searches by itself is given.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ToSearch<'a> {
+    /// The question as it is asked without what was said before.
+    pub question: &'a str,
+    /// What was said before; empty for nothing.
+    pub history: &'a str,
+    /// Searches at most.
+    pub searches: usize,
+}
+
+/// What the prompt for a summary of a conversation is given.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ToSumUp<'a> {
+    /// The summary of what was said before the rounds; empty for nothing.
+    pub before: &'a str,
+    /// The rounds, oldest first.
+    pub rounds: &'a str,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConversationSummaryReply {
+    /// What was said until now.
+    #[schemars(length(min = 1, max = 1500))]
+    pub summary: String,
 }

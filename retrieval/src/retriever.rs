@@ -28,7 +28,7 @@ use crate::facets::{FacetReader, Reading};
 use crate::fine::{Fine, FineChunk};
 use crate::route::Route;
 use crate::serving::{Serving, SharedServing};
-use crate::{coarse, exact_name, fine, fusion, plan, rerank, unmet};
+use crate::{coarse, exact_name, fine, fusion, plan, preferences, rerank, unmet};
 
 type SearchResult<T> = std::result::Result<T, SearchError>;
 
@@ -146,6 +146,11 @@ impl Retriever {
         Ok(reading.sets.get(id).cloned().unwrap_or_default())
     }
 
+    /// What is wrong with the preferences of a request.
+    pub(crate) fn check_preferences(&self, request: &SearchRequest) -> SearchResult<()> {
+        preferences::check(request, &self.knowledge_sets.current())
+    }
+
     /// What the caller wants to see, as far as they may: the filter of every query.
     pub(crate) fn filter(&self, wishes: &Filter, principal: &Principal) -> SearchResult<Filter> {
         access::filter(wishes, principal, &self.knowledge_sets.current())
@@ -210,6 +215,7 @@ impl Retriever {
     /// What is wrong with a request before it is worked on.
     pub fn check(&self, request: &SearchRequest, principal: &Principal) -> SearchResult<()> {
         plan::check(request, &self.config)?;
+        self.check_preferences(request)?;
         self.filter(&request.filter, principal).map(drop)
     }
 
@@ -261,6 +267,11 @@ impl Retriever {
         let plan = plan::plan(request, query, tokens, reranker, &self.config);
         let plan = QueryPlan {
             generation: serving.generation.clone(),
+            preferences: preferences::of(
+                request,
+                &self.knowledge_sets.current(),
+                &self.config.user_profile,
+            ),
             ..plan
         };
         tracing::debug!(

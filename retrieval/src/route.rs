@@ -53,6 +53,7 @@ impl<'a> Route<'a> {
     ) -> SearchResult<Self> {
         let started = Instant::now();
         plan::check(request, &retriever.config)?;
+        retriever.check_preferences(request)?;
         let filter = retriever.filter(&request.filter, principal)?;
         Ok(Self {
             request: SearchRequest {

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::review::Review;
 use crate::search::{QueryPlan, Strategy};
 use crate::understanding::Understanding;
+use crate::user_profile::UserProfile;
 use crate::{ChunkId, ChunkKind, Filter, strict};
 
 /// Which workflow answers.
@@ -16,17 +18,56 @@ pub enum Workflow {
     /// Understand, retrieve, answer with citations.
     #[default]
     General,
+    /// Suggest what to search for, judge each passage and whether all of them are enough, search
+    /// once more for what is missing, answer as a textbook explains.
+    Textbook,
 }
 
 impl Workflow {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::General];
+    pub const ALL: [Self; 2] = [Self::General, Self::Textbook];
 
     /// The name used in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::General => "general",
+            Self::Textbook => "textbook",
         }
+    }
+
+    /// The workflow of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == name)
+    }
+}
+
+/// Who decides what is searched for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Retrieval {
+    /// Each question is searched for.
+    #[default]
+    Automatic,
+    /// The model that answers searches by calling a tool, as often as it wants up to the server's
+    /// limit; what it does not search for it does not know.
+    OnDemand,
+}
+
+impl Retrieval {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Automatic, Self::OnDemand];
+
+    /// The name used in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Automatic => "automatic",
+            Self::OnDemand => "on_demand",
+        }
+    }
+
+    /// The way of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == name)
     }
 }
 
@@ -54,9 +95,12 @@ pub struct AskRequest {
     /// `conversation_id`.
     #[serde(default)]
     pub history: Vec<Round>,
-    /// Which workflow answers.
+    /// Which workflow answers; the server's default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<Workflow>,
+    /// Who decides what is searched for; `on_demand` goes with the workflow `general`.
     #[serde(default)]
-    pub workflow: Workflow,
+    pub retrieval: Retrieval,
     /// The only knowledge sets that are searched: short for `filter.knowledge_sets`, not together
     /// with it.
     #[serde(
@@ -74,6 +118,9 @@ pub struct AskRequest {
     /// Passages that the answer is made from; the server's default when absent.
     #[serde(default)]
     pub top_k: Option<usize>,
+    /// Lowest final score of a passage, 0 to 1, comparable within one answer.
+    #[serde(default)]
+    pub minimum_score: Option<f32>,
     /// Lowest relevance of a passage, 0 to 1; the server's default when absent.
     #[serde(default)]
     pub minimum_relevance: Option<f32>,
@@ -83,9 +130,19 @@ pub struct AskRequest {
     /// Whether a question that leans on the history is completed from it; true when absent.
     #[serde(default)]
     pub rewrite: Option<bool>,
+    /// Whether tables are asked by SQL too. No workflow does so yet: where it is true, `degraded`
+    /// names `nl2sql`.
+    #[serde(default)]
+    pub nl2sql: Option<bool>,
     /// User profile (画像): tag → weight that fine scores are multiplied with; 1 is neutral.
     #[serde(default)]
     pub profile: BTreeMap<String, f32>,
+    /// What the user prefers (画像), with this request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_profile: Option<UserProfile>,
+    /// The user whose stored profile holds; not together with `user_profile`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// Return how the question was understood, and the plans of its searches.
     #[serde(default)]
     pub explain: bool,
@@ -103,6 +160,9 @@ pub enum Verdict {
     Refused,
     /// The best sentences of the passages, word for word, because no model was there to answer.
     Extractive,
+    /// A model's reply to a greeting or the like, for which it searched nothing: it says nothing
+    /// from the documents. Only where retrieval is on demand.
+    Unsourced,
 }
 
 /// A part of a text, in Unicode characters.
@@ -190,7 +250,8 @@ pub enum Doubt {
 /// Milliseconds of one step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepTime {
-    /// `understanding`, `retrieval`, `first_token`, `answer`.
+    /// `understanding`, `retrieval`, `relevance`, `sufficiency`, `second_retrieval`, `first_token`,
+    /// `answer`; those that the workflow has.
     pub step: String,
     /// Milliseconds that it took.
     pub ms: f64,
@@ -246,6 +307,9 @@ pub struct Answer {
     /// What it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// How the passages were chosen, from a workflow that judges them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Review>,
     /// With `explain`: how the question was understood.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub understanding: Option<Understanding>,
@@ -281,9 +345,10 @@ pub struct AskFailure {
 pub enum AskEvent {
     /// What the question means.
     Understanding(Box<Understanding>),
-    /// What was found for it.
+    /// What was found for it. It comes again where more was searched for; the last one holds.
     Retrieval(Retrieved),
-    /// What is being done, by its name: `understanding`, `retrieval`, `answer`.
+    /// What is being done, by its name: `understanding`, `suggestion`, `retrieval`, `relevance`,
+    /// `sufficiency`, `second_retrieval`, `answer`.
     Thinking {
         /// Name of the step.
         step: String,

@@ -75,3 +75,14 @@ pub struct Turn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
 }
+
+/// What was said in a conversation before its last rounds, in short.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConversationSummary {
+    /// It holds the turns up to this number.
+    pub through: u64,
+    /// What was said.
+    pub text: String,
+    /// The model that wrote it, as its server names it.
+    pub model: String,
+}

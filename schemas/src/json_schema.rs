@@ -14,6 +14,7 @@ use crate::conversation::{Conversation, Turn};
 use crate::external_step::{ExternalReply, ExternalRequest};
 use crate::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use crate::search::{QueryPlan, SearchRequest, SearchResponse};
+use crate::user_profile::UserProfile;
 use crate::{
     CleanDocument, DeadLetter, DocumentEvent, DocumentState, EmbeddedDocument, Filter,
     Reconciliation, TaggedDocument,
@@ -55,6 +56,7 @@ pub const MESSAGES: &[Message] = &[
     message::<Answer>("answer.v1"),
     message::<Conversation>("conversation.v1"),
     message::<Turn>("turn.v1"),
+    message::<UserProfile>("user-profile.v1"),
     message::<ReindexOverview>("reindex-overview.v1"),
     message::<ExternalRequest>("external-step-request.v1"),
     message::<ExternalReply>("external-step-reply.v1"),

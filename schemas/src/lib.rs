@@ -26,6 +26,7 @@ pub mod near_duplicate;
 pub mod picture;
 pub mod reindex;
 pub mod repair;
+pub mod review;
 pub mod search;
 pub mod set_contents;
 pub mod set_status;
@@ -34,6 +35,7 @@ pub mod strict;
 pub mod topic;
 pub mod understanding;
 pub mod unmet;
+pub mod user_profile;
 pub mod vector;
 pub mod work;
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::api_entry::ApiEntry;
 use crate::code_entry::CodeEntry;
 use crate::unmet::UnmetFilter;
+use crate::user_profile::UserProfile;
 use crate::{Attributes, ChunkId, ChunkKind, Filter, strict};
 
 /// Which signals a search uses.
@@ -50,6 +51,12 @@ pub struct SearchRequest {
     /// User profile (画像): tag → weight that fine scores are multiplied with; 1 is neutral.
     #[serde(default)]
     pub profile: BTreeMap<String, f32>,
+    /// What the user prefers (画像), with this request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_profile: Option<UserProfile>,
+    /// The user whose stored profile holds; not together with `user_profile`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// Return the chunk above each hit.
     #[serde(default)]
     pub parents: bool,
@@ -245,11 +252,33 @@ pub struct QueryPlan {
     /// Lowest relevance of a hit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_relevance: Option<f32>,
-    /// Tag → weight.
+    /// Tag → weight: of the request, else of the user's profile.
     pub profile: BTreeMap<String, f32>,
+    /// What else the user prefers; its shift is in `vector_weight` already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preferences: Option<Preferences>,
     /// How near-duplicates become one hit; none when each is a hit of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fold: Option<FoldLimits>,
+}
+
+/// What a user prefers beside tags, with the weights that fine scores are multiplied with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Preferences {
+    /// What was added to the weight of the vector side.
+    pub vector_weight_shift: f32,
+    /// Preferred knowledge sets.
+    pub sets: Vec<String>,
+    /// Those that were preferred and do not exist any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_sets: Vec<String>,
+    /// Weight of documents in one of them.
+    pub set_weight: f32,
+    /// Preferred language.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// Weight of texts in it.
+    pub language_weight: f32,
 }
 
 /// When a document steps aside for a near-duplicate.

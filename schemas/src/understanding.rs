@@ -45,7 +45,8 @@ pub struct Understanding {
     /// The question as it would be asked without what was said before; the question itself without
     /// a history.
     pub standalone_question: String,
-    /// Other ways to ask the standalone question, such as with an abbreviation written out: 0 to 3,
+    /// Other ways to ask the standalone question, such as with an abbreviation written out: 0 to 3
+    /// (4 where a model suggested what to search for),
     /// none of them the standalone question.
     #[serde(default)]
     pub variants: Vec<String>,

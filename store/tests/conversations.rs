@@ -12,7 +12,7 @@ use tributary_schemas::ErrorKind;
 use tributary_schemas::conversation::TurnState;
 use tributary_store::conversations::embedded::EmbeddedConversations;
 use tributary_store::conversations::{
-    Config, ConversationStore, ListQuery, NewTurn, TurnEnd, TurnQuery,
+    Config, ConversationStore, ListQuery, NewTurn, TurnEnd, TurnQuery, UserProfileStore,
 };
 
 use self::conversation_promises::{answer, clock, config};
@@ -212,4 +212,72 @@ fn settings_are_checked_and_days_are_counted() {
     };
     assert_eq!(two_days.kept_since_ms(200_000_000), Some(27_200_000));
     assert_eq!(two_days.kept_since_ms(5), Some(0));
+}
+
+/// What a build wrote that knew nothing of profiles and summaries.
+#[tokio::test]
+async fn a_file_of_the_first_version_is_read_and_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let id = store.create(None, "kept").await.unwrap().id;
+    drop(store);
+    let connection = rusqlite::Connection::open(folder.path().join(FILE)).unwrap();
+    connection
+        .execute_batch(
+            "DROP TABLE user_profiles; ALTER TABLE conversations DROP COLUMN summary;
+             PRAGMA user_version = 1;",
+        )
+        .unwrap();
+    drop(connection);
+    for _ in 0..2 {
+        let store = open(folder.path());
+        assert_eq!(store.get(None, &id).await.unwrap().title, "kept");
+        assert_eq!(store.summary(None, &id).await.unwrap(), None);
+        let new = tributary_schemas::user_profile::UserProfile::default();
+        store.put_user_profile(None, "u", new).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_of_ten_thousand_turns_is_read_from_its_end() {
+    const TURNS: u64 = 10_000;
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let id = store.create(None, "long").await.unwrap().id;
+    drop(store);
+    let connection = rusqlite::Connection::open(folder.path().join(FILE)).unwrap();
+    let answer = serde_json::to_string(&answer("because")).unwrap();
+    connection
+        .execute(
+            "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1)
+             INSERT INTO turns (id, conversation_id, number, question, state, asked_at_ms, answer)
+             SELECT format('%032x', n), ?2, n, 'question ' || n, 'answered', n, ?3 FROM numbers",
+            rusqlite::params![i64::try_from(TURNS).unwrap(), id, answer],
+        )
+        .unwrap();
+    let counted = "UPDATE conversations SET turns = ?1";
+    connection
+        .execute(counted, [i64::try_from(TURNS).unwrap()])
+        .unwrap();
+    drop(connection);
+    let store = open(folder.path());
+    let rounds = store.last_rounds(None, &id, 3).await.unwrap();
+    let numbers: Vec<u64> = rounds.iter().map(|past| past.number).collect();
+    assert_eq!(numbers, [TURNS - 2, TURNS - 1, TURNS]);
+    let newest = TurnQuery {
+        newest_first: true,
+        limit: 2,
+        ..ALL
+    };
+    let page = store.turns(None, &id, newest).await.unwrap();
+    assert_eq!(page.items[0].number, TURNS);
+    let one_more = NewTurn {
+        question: "one more?",
+        idempotency_key: None,
+    };
+    let refused = store.begin_turn(None, &id, one_more).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Exhausted);
+    assert!(refused.hint().is_some());
+    store.clear(None, &id).await.unwrap();
+    assert!(store.begin_turn(None, &id, one_more).await.is_ok());
 }

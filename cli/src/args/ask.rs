@@ -1,8 +1,9 @@
 //! Arguments of `ask`.
 
 use clap::Args;
+use tributary_schemas::ask::{Retrieval, Workflow};
 
-use super::{FilterArguments, Output};
+use super::{FilterArguments, Output, one_of};
 
 /// Shown below the options.
 pub const ASK_HELP: &str = "\
@@ -28,6 +29,15 @@ pub struct Ask {
     /// Keep neither question nor answer
     #[arg(long, conflicts_with_all = ["go_on", "conversation"])]
     pub off_the_record: bool,
+    /// Which workflow answers [default: from the configuration]
+    #[arg(long, value_name = "NAME", value_parser = one_of(Workflow::ALL.map(Workflow::as_str)))]
+    pub workflow: Option<String>,
+    /// Who decides what is searched for: on_demand leaves it to the model [default: automatic]
+    #[arg(long, value_name = "WAY", value_parser = one_of(Retrieval::ALL.map(Retrieval::as_str)))]
+    pub retrieval: Option<String>,
+    /// The user whose profile (/v1/user-profiles) weighs what is found
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
     /// Where it looks.
     #[command(flatten)]
     pub filter: FilterArguments,

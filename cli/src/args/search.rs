@@ -70,6 +70,9 @@ pub struct Search {
     #[arg(long = "kind", value_name = "KIND", hide_possible_values = true,
         value_parser = one_of(ChunkKind::ALL.map(ChunkKind::as_str)))]
     pub kinds: Vec<String>,
+    /// The user whose profile (/v1/user-profiles) weighs what is found
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
     /// Leave out hits of a lower relevance, 0 to 1: the estimated probability that a hit answers the question
     #[arg(long, value_name = "SHARE")]
     pub minimum_relevance: Option<f32>,

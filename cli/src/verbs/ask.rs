@@ -5,7 +5,9 @@ use std::io::Read;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use tributary_schemas::ask::{Answer, AskEvent, AskRequest, Doubt, Source, Support, Verdict};
+use tributary_schemas::ask::{
+    Answer, AskEvent, AskRequest, Doubt, Retrieval, Source, Support, Verdict, Workflow,
+};
 
 use crate::args::{Ask, Format, Global, Service};
 use crate::client::Client;
@@ -56,6 +58,14 @@ fn request(client: &Client, ask: &Ask, question: String) -> Result<AskRequest> {
     Ok(AskRequest {
         question,
         conversation_id,
+        // The command line has checked the names.
+        workflow: ask.workflow.as_deref().and_then(Workflow::named),
+        retrieval: ask
+            .retrieval
+            .as_deref()
+            .and_then(Retrieval::named)
+            .unwrap_or_default(),
+        user: ask.user.clone(),
         filter: ask.filter.filter(),
         top_k: ask.top_k,
         minimum_relevance: ask.minimum_relevance,
@@ -184,6 +194,9 @@ fn lacking(answer: &Answer) -> String {
     }
     let is_said =
         |what: &&String| answer.verdict == Verdict::Extractive && what.as_str() == "answer";
+    if answer.verdict == Verdict::Unsourced {
+        text.push_str("nothing was searched for: this says nothing from the documents\n");
+    }
     let others: Vec<&str> = answer
         .degraded
         .iter()

@@ -51,6 +51,7 @@ fn request(search: &Search) -> Result<SearchRequest> {
         },
         top_k: search.top_k,
         minimum_relevance: search.minimum_relevance,
+        user: search.user.clone(),
         explain: search.explain,
         unfold: search.unfold,
         ..SearchRequest::default()

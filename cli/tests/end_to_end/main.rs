@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod asking;
+mod asking_by_profile;
 mod backup;
 mod bad_input;
 mod changed_settings;

@@ -50,8 +50,9 @@ impl RoleModel {
         Ok(Fitted { reply, parts })
     }
 
-    /// The largest number of parts whose prompt fits by our own count; one if none does.
-    async fn fitting<P: Sync>(
+    /// The largest number of parts whose prompt fits by our own count; one if none does. `Refused`
+    /// for no parts.
+    pub async fn fitting<P: Sync>(
         &self,
         parts: &[P],
         render: &(impl Fn(&[P]) -> ChatRequest + Sync),

@@ -7,6 +7,7 @@
 
 pub(crate) mod backoff;
 pub mod budget;
+mod calls;
 pub mod capabilities;
 pub mod circuit;
 pub mod config;
@@ -37,7 +38,7 @@ pub use models::ChatModels;
 pub use observer::{CallReport, ChatObserver, SharedObserver, Unobserved};
 pub use request::{
     ChatRequest, Completion, Delta, Ending, Finish, Format, Message, ModelDescription, ReplySchema,
-    Speaker, Usage,
+    Speaker, Tool, ToolCall, Usage,
 };
 pub use role::Role;
 pub use role_model::RoleModel;

@@ -64,6 +64,7 @@ fn request(wish: &str) -> ChatRequest {
     ChatRequest {
         prompt: "probe".to_owned(),
         messages: vec![Message::new(Speaker::User, wish)],
+        tools: Vec::new(),
         maximum_tokens: MAXIMUM_TOKENS,
         temperature: Some(0.0),
         format: Format::Text,

@@ -10,6 +10,7 @@ use reqwest::header::CONTENT_TYPE;
 use tokio::time::{Instant, timeout_at};
 
 use super::DeltaStream;
+use super::calls::Calls;
 use super::config::EndpointConfig;
 use super::error::{ChatError, ChatResult, Reason};
 use super::openai::innermost;
@@ -84,6 +85,7 @@ pub struct Reply {
     usage: Usage,
     has_text: bool,
     has_reasoning: bool,
+    calls: Calls,
     state: State,
 }
 
@@ -122,6 +124,7 @@ impl Reply {
             usage: Usage::default(),
             has_text: false,
             has_reasoning: false,
+            calls: Calls::default(),
             state: State::Reading,
         }
     }
@@ -303,7 +306,10 @@ impl Reply {
         }
         let text = chunk.text();
         self.has_reasoning |= chunk.has_reasoning();
-        if !text.is_empty() || chunk.has_reasoning() {
+        for piece in chunk.calls() {
+            self.calls.push(piece);
+        }
+        if !text.is_empty() || chunk.has_reasoning() || !chunk.calls().is_empty() {
             self.limits.last_piece = Some(Instant::now());
         }
         self.filter.push(&text)
@@ -350,13 +356,20 @@ impl Reply {
     }
 
     fn ending(&mut self) -> ChatResult<Delta> {
-        if !self.has_text {
+        if !self.has_text && self.calls.is_empty() {
             return Err(self.empty());
         }
+        let calls = self.calls.take();
+        let finish = match self.finish.take() {
+            // Some servers end calls of tools like a text.
+            Some(Finish::Stop) | None if !calls.is_empty() => Finish::ToolCalls,
+            finish => finish.unwrap_or(Finish::Stop),
+        };
         Ok(Delta::End(Ending {
-            finish: self.finish.take().unwrap_or(Finish::Stop),
+            finish,
             usage: self.usage,
             model: self.model.clone(),
+            calls,
         }))
     }
 

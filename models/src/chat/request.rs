@@ -14,6 +14,8 @@ pub enum Speaker {
     User,
     /// The model; also in examples, which are earlier turns that never happened.
     Assistant,
+    /// A tool that the model called.
+    Tool,
 }
 
 impl Speaker {
@@ -23,6 +25,7 @@ impl Speaker {
             Self::System => "system",
             Self::User => "user",
             Self::Assistant => "assistant",
+            Self::Tool => "tool",
         }
     }
 }
@@ -34,6 +37,32 @@ pub struct Message {
     pub speaker: Speaker,
     /// What is said.
     pub text: String,
+    /// Tools that the model calls with it.
+    pub calls: Vec<ToolCall>,
+    /// What a tool says: the call that it answers.
+    pub call_id: Option<String>,
+}
+
+/// A tool that the model may call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    /// Letters, digits, `_` and `-`.
+    pub name: String,
+    /// What it does and when to call it, for the model.
+    pub description: String,
+    /// JSON Schema of its arguments, an object.
+    pub parameters: Value,
+}
+
+/// A tool that the model wants called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolCall {
+    /// What the answer to it names.
+    pub id: String,
+    /// Name of the tool, as the model writes it: there may be no such tool.
+    pub name: String,
+    /// The arguments as the model writes them: JSON, or what it takes for JSON.
+    pub arguments: String,
 }
 
 impl Message {
@@ -42,6 +71,24 @@ impl Message {
         Self {
             speaker,
             text: text.into(),
+            calls: Vec::new(),
+            call_id: None,
+        }
+    }
+
+    /// The model's turn in which it calls tools.
+    pub fn calling(text: impl Into<String>, calls: Vec<ToolCall>) -> Self {
+        Self {
+            calls,
+            ..Self::new(Speaker::Assistant, text)
+        }
+    }
+
+    /// What a tool says to a call.
+    pub fn result(call: &ToolCall, text: impl Into<String>) -> Self {
+        Self {
+            call_id: Some(call.id.clone()),
+            ..Self::new(Speaker::Tool, text)
         }
     }
 }
@@ -70,8 +117,10 @@ pub enum Format {
 pub struct ChatRequest {
     /// Name of the prompt that the messages were rendered from, for logs and scripts.
     pub prompt: String,
-    /// The conversation; the last message is the user's.
+    /// The conversation; the last message is the user's or a tool's.
     pub messages: Vec<Message>,
+    /// What the model may call; it then ends its reply and is asked again with the results.
+    pub tools: Vec<Tool>,
     /// Most tokens of the reply, reasoning included.
     pub maximum_tokens: usize,
     /// 0 is the likeliest reply; `None` = as the endpoint is configured.
@@ -87,6 +136,8 @@ pub struct ChatRequest {
 pub enum Finish {
     /// It is whole.
     Stop,
+    /// The model wants tools called.
+    ToolCalls,
     /// `maximum_tokens` or the context was reached: the reply is cut.
     Length,
     /// The server withheld the rest.
@@ -100,6 +151,7 @@ impl Finish {
     pub fn named(word: &str) -> Self {
         match word {
             "stop" | "eos" | "stop_sequence" => Self::Stop,
+            "tool_calls" | "function_call" => Self::ToolCalls,
             "length" | "max_tokens" => Self::Length,
             "content_filter" => Self::Filtered,
             other => Self::Other(other.to_owned()),
@@ -125,6 +177,8 @@ pub struct Ending {
     pub usage: Usage,
     /// The model that answered, in the server's words, else the one that was asked for.
     pub model: String,
+    /// Tools that the model wants called, in its order.
+    pub calls: Vec<ToolCall>,
 }
 
 /// A part of a streamed reply. A stream is any number of texts, none of them empty, and then
@@ -140,7 +194,7 @@ pub enum Delta {
 /// A whole reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Never empty.
+    /// Never empty, unless tools are called.
     pub text: String,
     /// How it ended; the text may be cut, see [`Finish`].
     pub ending: Ending,

@@ -15,7 +15,7 @@ use super::config::EndpointConfig;
 use super::error::{ChatError, ChatResult, Reason};
 use super::observer::{CallRecord, SharedObserver};
 use super::refusal::hint;
-use super::request::{ChatRequest, Delta, Ending, ModelDescription, Usage};
+use super::request::{ChatRequest, Delta, Ending, Message, ModelDescription, Tool, Usage};
 use super::role::Role;
 use super::{ChatModel, DeltaStream};
 use crate::TokenCounter;
@@ -237,11 +237,7 @@ impl RoleModel {
 
     /// Tokens of a request's messages, as we count them.
     pub async fn count(&self, request: &ChatRequest) -> ChatResult<usize> {
-        let texts: Vec<String> = request
-            .messages
-            .iter()
-            .map(|message| message.text.clone())
-            .collect();
+        let texts = texts(request);
         let counter = Arc::clone(&self.tokens);
         let count = move || {
             let counted = texts
@@ -352,6 +348,21 @@ impl RoleModel {
             prompt_tokens,
         })
     }
+}
+
+/// Everything of a request that a model reads, a text for each message and tool.
+fn texts(request: &ChatRequest) -> Vec<String> {
+    let message = |message: &Message| {
+        let calls = message.calls.iter();
+        let calls = calls.map(|call| format!("{}{}", call.name, call.arguments));
+        std::iter::once(message.text.clone())
+            .chain(calls)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let tool = |tool: &Tool| format!("{}\n{}\n{}", tool.name, tool.description, tool.parameters);
+    let messages = request.messages.iter().map(message);
+    messages.chain(request.tools.iter().map(tool)).collect()
 }
 
 struct Begun {

@@ -5,6 +5,7 @@
 //! [
 //!   {"prompt": "section_summary", "contains": "antenna", "reply": "{\"summary\": \"…\"}"},
 //!   {"prompt": "answer", "reply": "Six degrees [1].", "piece_characters": 4, "piece_delay_ms": 50},
+//!   {"prompt": "on_demand", "calls": [{"name": "search", "arguments": {"query": "tilt"}}], "times": 1},
 //!   {"prompt": "judge", "failure": "overloaded", "retry_after_ms": 100, "times": 2},
 //!   {"reply": "no"}
 //! ]
@@ -17,10 +18,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use serde::Deserialize;
+use serde_json::Value;
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::error::{ChatError, ChatResult, Reason};
-use super::request::{ChatRequest, Delta, Ending, Finish, ModelDescription, Usage};
+use super::request::{ChatRequest, Delta, Ending, Finish, ModelDescription, ToolCall, Usage};
 use super::{ChatModel, DeltaStream};
 use crate::TokenCounter;
 use crate::tokens::estimate::EstimatedTokens;
@@ -37,6 +39,9 @@ struct Entry {
     times: Option<u32>,
     /// The reply.
     reply: Option<String>,
+    /// Tools that the reply calls: such an entry answers only requests that have tools.
+    #[serde(default)]
+    calls: Vec<ScriptedCall>,
     /// Characters of each piece of it; the whole reply if left out.
     piece_characters: Option<usize>,
     /// Pause before the first piece.
@@ -49,6 +54,27 @@ struct Entry {
     failure: Option<Reason>,
     /// What the failure says about when to try again.
     retry_after_ms: Option<u64>,
+}
+
+/// A call of a tool in a script.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScriptedCall {
+    name: String,
+    arguments: Value,
+}
+
+impl ScriptedCall {
+    fn call(&self, at: usize) -> ToolCall {
+        ToolCall {
+            id: format!("call_{at}"),
+            name: self.name.clone(),
+            arguments: match &self.arguments {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            },
+        }
+    }
 }
 
 /// The model.
@@ -81,11 +107,10 @@ impl ScriptedModel {
         let json = std::fs::read(file).map_err(|error| invalid(error.to_string()))?;
         let entries: Vec<Entry> =
             serde_json::from_slice(&json).map_err(|error| invalid(error.to_string()))?;
-        if let Some(at) = entries
-            .iter()
-            .position(|entry| entry.reply.is_none() && entry.failure.is_none())
-        {
-            return Err(invalid(format!("entry {at} has neither reply nor failure")));
+        if let Some(at) = entries.iter().position(Entry::is_empty) {
+            return Err(invalid(format!(
+                "entry {at} has neither reply nor calls nor failure"
+            )));
         }
         Ok(Self {
             endpoint: endpoint.to_owned(),
@@ -133,7 +158,7 @@ impl ScriptedModel {
             let pause = entry.retry_after_ms.map(Duration::from_millis);
             return Err(ChatError::new(reason, message).with_retry_after(pause));
         }
-        if reply.is_empty() {
+        if reply.is_empty() && entry.calls.is_empty() {
             let message = format!("the script {} has an empty reply", self.file);
             return Err(ChatError::new(Reason::Empty, message));
         }
@@ -146,22 +171,33 @@ impl ScriptedModel {
             prompt_tokens: Some(prompt as u64),
             completion_tokens: Some(EstimatedTokens.count(reply) as u64),
         };
+        let whole = match entry.calls.is_empty() {
+            true => Finish::Stop,
+            false => Finish::ToolCalls,
+        };
+        let calls = entry.calls.iter().enumerate();
         Ok(Delta::End(Ending {
-            finish: entry.finish.as_deref().map_or(Finish::Stop, Finish::named),
+            finish: entry.finish.as_deref().map_or(whole, Finish::named),
             usage,
             model: self.model.clone(),
+            calls: calls.map(|(at, call)| call.call(at)).collect(),
         }))
     }
 }
 
 impl Entry {
+    fn is_empty(&self) -> bool {
+        self.reply.is_none() && self.calls.is_empty() && self.failure.is_none()
+    }
+
     fn matches(&self, request: &ChatRequest) -> bool {
         let is_named = match &self.prompt {
             Some(prompt) => *prompt == request.prompt,
             None => true,
         };
         let holds = |text: &str| request.messages.iter().any(|said| said.text.contains(text));
-        is_named && self.contains.as_deref().is_none_or(holds)
+        let may_call = self.calls.is_empty() || !request.tools.is_empty();
+        is_named && may_call && self.contains.as_deref().is_none_or(holds)
     }
 
     fn pieces(&self) -> Vec<String> {

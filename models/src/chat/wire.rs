@@ -4,9 +4,10 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::calls::WireCall;
 use super::capabilities::{Capabilities, Structured, Thinking, ThinkingField};
 use super::config::EndpointConfig;
-use super::request::{ChatRequest, Finish, Format, Message, ReplySchema, Usage};
+use super::request::{ChatRequest, Finish, Format, Message, ReplySchema, Tool, ToolCall, Usage};
 
 /// The body of a request.
 pub fn body(
@@ -32,6 +33,10 @@ pub fn body(
     if capabilities.temperature {
         let temperature = request.temperature.unwrap_or(config.temperature);
         body.insert("temperature".to_owned(), temperature.into());
+    }
+    if !request.tools.is_empty() {
+        let tools: Vec<Value> = request.tools.iter().map(tool).collect();
+        body.insert("tools".to_owned(), tools.into());
     }
     if let Format::Json(schema) = &request.format
         && let Some(format) = response_format(schema, capabilities.structured)
@@ -69,7 +74,29 @@ fn messages(request: &ChatRequest, structured: Structured) -> Vec<Value> {
 }
 
 fn message(message: &Message) -> Value {
-    json!({"role": message.speaker.as_str(), "content": message.text})
+    let mut wire = json!({"role": message.speaker.as_str(), "content": message.text});
+    if let Some(id) = &message.call_id {
+        wire["tool_call_id"] = id.as_str().into();
+    }
+    if !message.calls.is_empty() {
+        wire["tool_calls"] = message.calls.iter().map(call).collect();
+    }
+    wire
+}
+
+fn call(call: &ToolCall) -> Value {
+    let function = json!({"name": call.name, "arguments": call.arguments});
+    json!({"id": call.id, "type": "function", "function": function})
+}
+
+fn tool(tool: &Tool) -> Value {
+    let Tool {
+        name,
+        description,
+        parameters,
+    } = tool;
+    let function = json!({"name": name, "description": description, "parameters": parameters});
+    json!({"type": "function", "function": function})
 }
 
 fn response_format(schema: &ReplySchema, structured: Structured) -> Option<Value> {
@@ -115,6 +142,7 @@ struct WireDelta {
     content: Option<Value>,
     reasoning_content: Option<Value>,
     reasoning: Option<Value>,
+    tool_calls: Option<Vec<WireCall>>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -150,6 +178,14 @@ impl Chunk {
         self.delta()
             .and_then(|delta| delta.content.as_ref())
             .map(plain)
+            .unwrap_or_default()
+    }
+
+    /// Pieces of calls of tools.
+    pub fn calls(&self) -> &[WireCall] {
+        let delta = self.delta();
+        delta
+            .and_then(|delta| delta.tool_calls.as_deref())
             .unwrap_or_default()
     }
 

@@ -184,6 +184,7 @@ impl Prompt {
         Ok(ChatRequest {
             prompt: self.name.clone(),
             messages: self.render(values)?,
+            tools: Vec::new(),
             maximum_tokens,
             temperature: None,
             format: match &self.reply {

@@ -10,7 +10,7 @@ use serde_json::json;
 use tributary_models::chat::probe::probe;
 use tributary_models::chat::scripted::ScriptedModel;
 use tributary_models::chat::structured::ask;
-use tributary_models::chat::{ChatModel, Delta, Finish, Reason};
+use tributary_models::chat::{ChatModel, Delta, Finish, Message, Reason, Tool};
 
 use crate::setup::{PATIENCE, endpoint, request, role, role_of, script};
 
@@ -22,6 +22,7 @@ async fn suite(model: &dyn ChatModel) {
     a_whole_reply_has_text_and_usage(model).await;
     a_reply_at_its_largest_length_says_so(model).await;
     a_structured_reply_is_read(model).await;
+    a_tool_is_called_and_its_result_is_read(model).await;
     a_deadline_ends_a_call(model).await;
     a_dropped_stream_leaves_the_model_usable(model).await;
     calls_at_the_same_time_do_not_mix(model).await;
@@ -73,6 +74,28 @@ async fn a_structured_reply_is_read(model: &dyn ChatModel) {
     assert!(!reply.value.city.is_empty());
 }
 
+async fn a_tool_is_called_and_its_result_is_read(model: &dyn ChatModel) {
+    let mut weather = request("Call the tool to find out: what is the weather in Oslo?");
+    weather.maximum_tokens = 120;
+    weather.tools = vec![Tool {
+        name: "weather".to_owned(),
+        description: "Tells the weather in a city.".to_owned(),
+        parameters: json!({"type": "object", "properties": {"city": {"type": "string"}},
+            "required": ["city"]}),
+    }];
+    let called = model.complete(&weather).await.unwrap();
+    assert_eq!(called.ending.finish, Finish::ToolCalls, "{}", called.text);
+    let call = called.ending.calls.first().unwrap().clone();
+    assert!(!call.id.is_empty() && call.name == "weather", "{call:?}");
+    let arguments: serde_json::Value = serde_json::from_str(&call.arguments).unwrap();
+    assert_eq!(arguments["city"], "Oslo");
+    let said = Message::calling(called.text, vec![call.clone()]);
+    let result = Message::result(&call, "It is snowing.");
+    weather.messages.extend([said, result]);
+    let told = model.complete(&weather).await.unwrap();
+    assert!(told.text.to_lowercase().contains("snow"), "{}", told.text);
+}
+
 async fn a_deadline_ends_a_call(model: &dyn ChatModel) {
     let mut late = request(QUESTION);
     late.deadline = Some(Instant::now() + Duration::from_millis(1));
@@ -102,6 +125,8 @@ async fn calls_at_the_same_time_do_not_mix(model: &dyn ChatModel) {
 
 fn replies() -> serde_json::Value {
     json!([
+        {"contains": "It is snowing", "reply": "Snow falls."},
+        {"contains": "Oslo", "calls": [{"name": "weather", "arguments": {"city": "Oslo"}}]},
         {"contains": "one hundred", "reply": "one two three", "finish": "length"},
         {"contains": "JSON", "reply": "{\"city\": \"Paris\"}", "piece_characters": 3},
         {"contains": "Italy", "reply": "It is Rome.", "piece_characters": 4, "delay_ms": 50},

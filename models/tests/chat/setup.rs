@@ -109,6 +109,7 @@ pub fn request(text: &str) -> ChatRequest {
             Message::new(Speaker::System, "Answer in one sentence."),
             Message::new(Speaker::User, text),
         ],
+        tools: Vec::new(),
         maximum_tokens: 40,
         temperature: Some(0.0),
         format: Format::Text,

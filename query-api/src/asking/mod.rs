@@ -4,6 +4,7 @@
 
 mod config;
 mod recorded;
+mod remembered;
 mod run;
 mod runs;
 
@@ -17,8 +18,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tributary_retrieval::{Asked, Asker, Events, Principal, SearchError};
 use tributary_schemas::ask::{Answer, AskEvent, AskFailure, AskRequest};
 use tributary_schemas::conversation::Turn;
-use tributary_store::conversations::{ConversationStore, NewTurn};
+use tributary_store::conversations::{NewTurn, SharedConversations};
 
+use crate::http::user_profiles;
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::trace_id;
@@ -26,13 +28,15 @@ use crate::trace_id;
 pub use config::AskConfig;
 pub use recorded::owner;
 use recorded::{Begun, Recorded};
+use remembered::{Remembered, SummingUp};
 use run::Run;
 use runs::Runs;
 
 /// Takes questions.
 pub struct Asking {
     asker: Arc<Asker>,
-    conversations: Arc<dyn ConversationStore>,
+    conversations: SharedConversations,
+    summing_up: SummingUp,
     runs: Arc<Runs>,
     places: Arc<Semaphore>,
     stopping: watch::Sender<bool>,
@@ -65,15 +69,17 @@ impl Asking {
     /// Joins the parts; `stopping` becomes true when the server is told to stop.
     pub fn new(
         asker: Arc<Asker>,
-        conversations: Arc<dyn ConversationStore>,
+        conversations: SharedConversations,
         config: AskConfig,
         metrics: Metrics,
         stopping: watch::Sender<bool>,
     ) -> Self {
         let places = config.questions_at_once.min(Semaphore::MAX_PERMITS);
+        let summing_up = SummingUp::new(Arc::clone(&conversations), Arc::clone(&asker));
         Self {
             asker,
             conversations,
+            summing_up,
             runs: Arc::new(Runs::new(&config)),
             places: Arc::new(Semaphore::new(places)),
             stopping,
@@ -96,7 +102,9 @@ impl Asking {
         principal: Principal,
         idempotency_key: Option<&str>,
     ) -> std::result::Result<AskEvents, Problem> {
-        let request = checked(request)?;
+        let mut request = checked(request)?;
+        let (user, profile) = (request.user.as_deref(), &mut request.user_profile);
+        user_profiles::resolve(self.conversations.as_ref(), &principal, user, profile).await?;
         self.asker.check(&request, &principal)?;
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             self.metrics.observe_shed("question");
@@ -113,15 +121,17 @@ impl Asking {
             Some(recorded) => recorded.turn.clone(),
             None => trace_id::new_trace_id(),
         };
-        let history = match &recorded {
-            Some(recorded) => recorded.history.clone(),
-            None => request.history.clone(),
+        let rounds = self.asker.config().rounds;
+        let remembered = match &recorded {
+            Some(recorded) => recorded.remembered.clone(),
+            None => Remembered::given(request.history.clone(), rounds),
         };
         let run = Run::new(id, principal);
         self.runs.add(&run);
         let asked = Asked {
             id: run.id.clone(),
-            history,
+            history: remembered.rounds,
+            earlier: remembered.earlier,
             principal: run.principal.clone(),
             request,
         };
@@ -134,7 +144,8 @@ impl Asking {
             stopping: self.stopping.subscribe(),
             metrics: self.metrics.clone(),
             config: self.config.clone(),
-            _place: place,
+            summing_up: self.summing_up.clone(),
+            place,
         };
         self.runtime.spawn(work.answer(asked));
         Ok(events)
@@ -232,7 +243,8 @@ struct Work {
     stopping: watch::Receiver<bool>,
     metrics: Metrics,
     config: AskConfig,
-    _place: OwnedSemaphorePermit,
+    summing_up: SummingUp,
+    place: OwnedSemaphorePermit,
 }
 
 /// Why there is no answer.
@@ -261,7 +273,14 @@ impl Work {
         if let Some(recorded) = &self.recorded {
             recorded.end(&mut last).await;
         }
+        let is_answered = matches!(last, AskEvent::Done(_));
         self.run.push(last);
+        // The next question need not wait for what follows.
+        drop(self.place);
+        if let Some(recorded) = self.recorded.filter(|_| is_answered) {
+            let (who, conversation) = (&asked.principal, &recorded.conversation);
+            self.summing_up.sum_up(who, conversation).await;
+        }
     }
 
     async fn work(&self, asked: &Asked) -> std::result::Result<Answer, Unanswered> {
@@ -301,7 +320,7 @@ impl Work {
             question = asked.id,
             principal = ?asked.principal,
             conversation = asked.request.conversation_id,
-            workflow = asked.request.workflow.as_str(),
+            workflow = self.asker.workflow(&asked.request).as_str(),
             sets = ?asked.request.filter.knowledge_sets,
             verdict = ?answer.map(|answer| answer.verdict),
             documents = ?documents,

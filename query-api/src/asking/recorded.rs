@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use tributary_retrieval::Principal;
 use tributary_schemas::ErrorKind;
-use tributary_schemas::ask::{AskEvent, Round};
+use tributary_schemas::ask::AskEvent;
 use tributary_schemas::conversation::{Turn, TurnState};
 use tributary_store::conversations::{ConversationStore, NewTurn, TurnEnd};
 
+use super::remembered::Remembered;
 use crate::problem::{Code, Problem};
 
 /// Whose conversations a principal has; `None` while the server does not tell its callers apart.
@@ -20,11 +21,12 @@ pub fn owner(_: &Principal) -> Option<&str> {
 pub struct Recorded {
     store: Arc<dyn ConversationStore>,
     principal: Principal,
-    conversation: String,
+    /// Where.
+    pub conversation: String,
     /// Of the turn and its answer.
     pub turn: String,
-    /// What was said before, oldest first.
-    pub history: Vec<Round>,
+    /// What was said before.
+    pub remembered: Remembered,
 }
 
 /// What became of the wish to record a question.
@@ -45,7 +47,7 @@ impl Recorded {
         rounds: usize,
     ) -> Result<Begun, Problem> {
         let owner = owner(principal);
-        let history = store.last_rounds(owner, conversation, rounds).await?;
+        let remembered = Remembered::read(store, principal, conversation, rounds).await?;
         let begun = store.begin_turn(owner, conversation, turn).await?;
         if !begun.is_new {
             return Ok(Begun::Known(Box::new(begun.turn)));
@@ -55,7 +57,7 @@ impl Recorded {
             principal: principal.clone(),
             conversation: conversation.to_owned(),
             turn: begun.turn.id,
-            history,
+            remembered,
         }))
     }
 

@@ -334,7 +334,7 @@ fn of_turn(error: Error) -> Problem {
 }
 
 /// A more exact code for errors of a kind.
-fn with_code(error: Error, kind: ErrorKind, code: Code) -> Problem {
+pub fn with_code(error: Error, kind: ErrorKind, code: Code) -> Problem {
     if error.kind() != kind {
         return error.into();
     }

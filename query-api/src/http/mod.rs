@@ -25,6 +25,7 @@ pub mod trace;
 pub mod turns;
 mod unlisted;
 pub mod upload;
+pub mod user_profiles;
 pub(crate) mod words;
 
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
@@ -155,7 +156,14 @@ fn conversation_routes(config: &mut web::ServiceConfig) {
                 .route(web::put().to(conversations::put_feedback))
                 .route(web::delete().to(conversations::delete_feedback)),
         )
-        .service(resource("/v1/feedback").route(web::get().to(conversations::feedback)));
+        .service(resource("/v1/feedback").route(web::get().to(conversations::feedback)))
+        .service(resource("/v1/user-profiles").route(web::get().to(user_profiles::list)))
+        .service(
+            resource("/v1/user-profiles/{user}")
+                .route(web::get().to(user_profiles::get))
+                .route(web::put().to(user_profiles::put))
+                .route(web::delete().to(user_profiles::delete)),
+        );
 }
 
 fn wrong_parameter(message: &str) -> Problem {

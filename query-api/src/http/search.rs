@@ -8,7 +8,7 @@ use tributary_schemas::search::{SearchRequest, SearchResponse};
 use tributary_schemas::{ErrorKind, Filter};
 
 use super::caller::Caller;
-use super::{body, images, json};
+use super::{body, images, json, user_profiles};
 use crate::problem::Problem;
 use crate::server::ServerState;
 
@@ -46,6 +46,8 @@ pub(crate) async fn find(
     principal: &Principal,
 ) -> Result<SearchResponse, Problem> {
     resolve_names(state, &mut wanted.filter).await?;
+    let (user, profile) = (wanted.user.as_deref(), &mut wanted.user_profile);
+    user_profiles::resolve(state.conversations.as_ref(), principal, user, profile).await?;
     let _turn = state.searches.turn().await?;
     let mut outcome = state.retriever.search(&wanted, principal).await?;
     state.metrics.observe_search(&outcome.response);

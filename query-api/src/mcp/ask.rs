@@ -5,7 +5,7 @@ use std::fmt::Write;
 use futures::StreamExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tributary_schemas::ask::{Answer, AskEvent, AskRequest, Round, Verdict};
+use tributary_schemas::ask::{Answer, AskEvent, AskRequest, Round, Verdict, Workflow};
 use tributary_schemas::{Filter, strict};
 
 use super::engine::{Engine, Reporter};
@@ -21,6 +21,10 @@ use crate::sources::{ShownSource, footer};
 pub struct AskArguments {
     /// The question, in the user's words and language.
     question: String,
+    /// Which workflow answers: `general`, or `textbook` for an explanation whose passages were
+    /// judged one by one; the server's default when absent.
+    #[serde(default)]
+    workflow: Option<Workflow>,
     /// The only knowledge sets that are searched, by id as `list_knowledge_sets` names them; all
     /// when absent.
     #[serde(default, deserialize_with = "strict::given")]
@@ -59,6 +63,7 @@ pub async fn ask(
 ) -> Result<Reply, Problem> {
     let mut request = AskRequest {
         question: arguments.question,
+        workflow: arguments.workflow,
         filter: tools::with_sets(arguments.filter, arguments.knowledge_sets)?,
         history: arguments.history,
         ..AskRequest::default()

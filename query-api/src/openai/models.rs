@@ -86,10 +86,7 @@ pub fn parse(name: &str) -> Result<(Workflow, Option<Vec<String>>), Problem> {
         Some((workflow, sets)) => (workflow, Some(sets)),
         None => (name, None),
     };
-    let known = Workflow::ALL
-        .into_iter()
-        .find(|known| known.as_str() == workflow);
-    let known = known.ok_or_else(|| unknown(name))?;
+    let known = Workflow::named(workflow).ok_or_else(|| unknown(name))?;
     let sets = sets.map(|sets| {
         sets.split(',')
             .map(|set| set.trim().to_owned())
@@ -118,6 +115,8 @@ mod tests {
     fn a_name_is_a_workflow_and_sets() {
         let sets = |name: &str| parse(name).map(|(_, sets)| sets).ok();
         assert_eq!(sets("general"), Some(None));
+        let textbook = parse("textbook").map(|(workflow, _)| workflow);
+        assert_eq!(textbook.ok(), Some(Workflow::Textbook));
         let two = vec!["radio".to_owned(), "core".to_owned()];
         assert_eq!(sets("general@radio, core"), Some(Some(two)));
         for wrong in ["gpt-4o", "", "general@", "general@a,,b", "@radio"] {

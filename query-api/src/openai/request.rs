@@ -106,7 +106,7 @@ impl CompletionRequest {
         Ok(AskRequest {
             question: last.question,
             history: rounds,
-            workflow,
+            workflow: Some(workflow),
             knowledge_sets,
             ..AskRequest::default()
         })

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tributary_models::chat::{ChatConfig, ChatModels, SharedObserver, Unobserved};
+use tributary_models::chat::{ChatConfig, ChatModels, Role, SharedObserver, Unobserved};
 
 use crate::common::backend::Settings;
 use crate::common::client::{Answer, Server};
@@ -13,19 +13,26 @@ const EVENTS: (&str, &str) = ("Accept", "text/event-stream");
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 const REFUSAL: &str = "The documents do not answer this question.";
 
-/// Models that say what a script says.
+/// A model for answers that says what a script says.
 fn scripted(script: &Value) -> ChatModels {
+    scripted_for(&[Role::Answer], script)
+}
+
+/// Models of these roles that say what a script says.
+pub fn scripted_for(roles: &[Role], script: &Value) -> ChatModels {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("script.json");
     std::fs::write(&file, script.to_string()).unwrap();
     let mut config: ChatConfig = toml::from_str(include_str!("common/chat.toml")).unwrap();
     config.endpoint.script_file = file.to_str().unwrap().to_owned();
+    let settings = config.roles[&Role::Answer].clone();
+    config.roles = roles.iter().map(|role| (*role, settings.clone())).collect();
     let tokens = std::sync::Arc::new(tributary_models::tokens::estimate::EstimatedTokens);
     let observer: SharedObserver = std::sync::Arc::new(Unobserved);
     ChatModels::open(&config, &(tokens as _), &observer).unwrap()
 }
 
-async fn server(settings: Settings) -> Server {
+pub async fn server(settings: Settings) -> Server {
     Server::start_with_settings(common::models(None), settings).await
 }
 
@@ -44,7 +51,7 @@ async fn ask(server: &Server, question: &str) -> Value {
     answer.json()
 }
 
-async fn stream(server: &Server, body: &Value) -> Answer {
+pub async fn stream(server: &Server, body: &Value) -> Answer {
     let body = body.to_string();
     let headers = [JSON, EVENTS];
     server
@@ -53,7 +60,7 @@ async fn stream(server: &Server, body: &Value) -> Answer {
 }
 
 /// Name and data of each event.
-fn events(answer: &Answer) -> Vec<(String, Value)> {
+pub fn events(answer: &Answer) -> Vec<(String, Value)> {
     assert_eq!(answer.status, 200, "{answer:?}");
     let body = unchunked(&answer.body);
     let mut found = Vec::new();
@@ -277,6 +284,9 @@ async fn a_reader_that_comes_back_goes_on_and_an_unknown_one_is_told_so() {
         .send("POST", "/v1/ask", &headers, body.to_string().as_bytes())
         .await;
     assert_eq!(events(&posted), all[3..]);
+    let header = [JSON, EVENTS, ("Last-Event-ID", "0123-4")];
+    let posted = server.send("POST", "/v1/ask", &header, b"{}").await;
+    assert_eq!((posted.status, posted.code().as_str()), (404, "not_found"));
     let unknown = server.get("/v1/ask/0123").await;
     assert_eq!(
         (unknown.status, unknown.code().as_str()),
@@ -447,4 +457,35 @@ async fn a_failed_answer_keeps_its_question() {
     let turns = store.turns(None, &id, all).await.unwrap().items;
     let failure = turns[0].failure.as_ref().unwrap();
     assert_eq!((turns.len(), failure.code.as_str()), (1, "unavailable"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_conversation_is_unknown_and_one_deleted_meanwhile_still_answers() {
+    let reply = "The scheduler picks the next task to run on each processor [1].";
+    let script =
+        json!([{"reply": reply, "piece_characters": 8, "delay_ms": 500, "piece_delay_ms": 20}]);
+    let server = server_that_says(script).await;
+    let store = std::sync::Arc::clone(&server.kept.conversations);
+    let id = store.create(None, "").await.unwrap().id;
+    let body = json!({"question": "What does the scheduler do?", "conversation_id": id});
+    let reader = server.open("/v1/ask", &[JSON, EVENTS], &body).await;
+    store.delete(None, &id).await.unwrap();
+    let rest = reader.rest().await;
+    assert!(rest.contains("event: done"), "{rest}");
+    let refused = server.post("/v1/ask", &body).await;
+    assert_eq!(refused.status, 404, "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn markup_in_an_answer_is_text_and_does_nothing_where_it_is_shown() {
+    let reply = "The scheduler picks the next task [1]. <script>alert(1)</script>";
+    let server = server_that_says(json!([{"prompt": "answer", "reply": reply}])).await;
+    let answer = ask(&server, "What does the scheduler do?").await;
+    assert_eq!(answer["answer"], reply);
+    assert_eq!(answer["verdict"], "partly", "no source says it: {answer}");
+    let shown = json!({"markdown": [answer["answer"]]});
+    let shown = server.post("/v1/rendered", &shown).await.json();
+    let html = shown["html"][0].as_str().unwrap();
+    assert!(!html.contains("<script"), "{html}");
+    assert!(html.contains("scheduler picks"), "{html}");
 }

@@ -167,6 +167,30 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
         None,
     ),
     ("get", "/v1/feedback", "/v1/feedback?limit=5", None),
+    (
+        "put",
+        "/v1/user-profiles/{user}",
+        "/v1/user-profiles/anna",
+        Some(r#"{"tag_weights": {"5G": 2.0}, "preferred_sets": ["radio"]}"#),
+    ),
+    (
+        "get",
+        "/v1/user-profiles",
+        "/v1/user-profiles?limit=5",
+        None,
+    ),
+    (
+        "get",
+        "/v1/user-profiles/{user}",
+        "/v1/user-profiles/anna",
+        None,
+    ),
+    (
+        "delete",
+        "/v1/user-profiles/{user}",
+        "/v1/user-profiles/anna",
+        None,
+    ),
     ("get", "/v1/dead-letters", "/v1/dead-letters?limit=5", None),
     (
         "get",

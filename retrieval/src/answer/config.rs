@@ -1,12 +1,17 @@
 //! Settings of answers; the values live in `cli/default.toml`.
 
 use serde::{Deserialize, Serialize};
+use tributary_schemas::ask::Workflow;
 use tributary_schemas::{Error, ErrorKind, Result};
+
+use crate::workflows::{OnDemandConfig, TextbookConfig};
 
 /// The section `[query_api.answer]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerConfig {
+    /// Which workflow answers a question that names none.
+    pub workflow: Workflow,
     /// Passages of a question that does not say how many.
     pub top_k: usize,
     /// Relevance of the best passage below which the question is refused, 0 to 1.
@@ -27,6 +32,10 @@ pub struct AnswerConfig {
     pub concurrent_searches: usize,
     /// What is said where nothing answers.
     pub refusal: Refusal,
+    /// What the workflow `textbook` does beside.
+    pub textbook: TextbookConfig,
+    /// How a model searches by itself.
+    pub on_demand: OnDemandConfig,
 }
 
 /// The sentence that is the whole answer where nothing answers, by language of the question.
@@ -78,8 +87,11 @@ impl AnswerConfig {
             ),
         ];
         let broken = rules.iter().filter(|(holds, _)| !holds);
+        let broken = broken.map(|(_, rule)| (*rule).to_owned());
         broken
-            .map(|(_, rule)| format!("query_api.answer.{rule}"))
+            .chain(self.textbook.problems())
+            .chain(self.on_demand.problems())
+            .map(|rule| format!("query_api.answer.{rule}"))
             .collect()
     }
 }

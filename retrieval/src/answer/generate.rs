@@ -11,6 +11,7 @@ use tributary_models::prompts::Prompt;
 use tributary_schemas::Result;
 use tributary_schemas::ask::{AskEvent, Round, Source};
 
+use super::Earlier;
 use super::citations::{Checked, CitationFilter};
 use super::refusal::RefusalGate;
 use crate::events::Events;
@@ -29,6 +30,8 @@ pub struct Task<'a> {
     pub question: &'a str,
     /// What was said before, oldest first.
     pub history: &'a [Round],
+    /// What was said before that.
+    pub earlier: &'a Earlier,
     /// What the answer is made from.
     pub sources: &'a [Source],
     /// The sentence that says that they do not answer.
@@ -92,15 +95,11 @@ fn unrendered(error: tributary_schemas::Error) -> tributary_models::chat::ChatEr
 }
 
 fn request(task: &Task<'_>, sources: &[Source]) -> Result<ChatRequest> {
-    let history = history(task.history);
-    let passage = |source: &Source| NumberedPassage {
-        number: source.number,
-        text: shown(source),
-    };
+    let history = history(task.earlier, task.history);
     let values = ToAnswer {
         question: task.question,
         history: &history,
-        passages: sources.iter().map(passage).collect(),
+        passages: numbered(sources),
         refusal: task.refusal,
     };
     let mut request = task.prompt.request(values, task.reply_tokens)?;
@@ -108,15 +107,35 @@ fn request(task: &Task<'_>, sources: &[Source]) -> Result<ChatRequest> {
     Ok(request)
 }
 
+/// Passages as a model is shown them.
+pub fn numbered(sources: &[Source]) -> Vec<NumberedPassage> {
+    let passage = |source: &Source| NumberedPassage {
+        number: source.number,
+        text: shown(source),
+    };
+    sources.iter().map(passage).collect()
+}
+
 /// Title and sections, then the text.
-fn shown(source: &Source) -> String {
+pub fn shown(source: &Source) -> String {
     let mut place = vec![source.title.as_str()];
     place.extend(source.section_path.iter().map(String::as_str));
     place.dedup();
     format!("{}\n\n{}", place.join(" › "), source.text)
 }
 
-fn history(rounds: &[Round]) -> String {
+/// What was said before, as a model is shown it.
+pub fn history(earlier: &Earlier, rounds: &[Round]) -> String {
+    let rounds = rounds_shown(rounds);
+    match (earlier.text.is_empty(), rounds.is_empty()) {
+        (true, _) => rounds,
+        (false, true) => earlier.text.clone(),
+        (false, false) => format!("{}\n\n{rounds}", earlier.text),
+    }
+}
+
+/// Rounds as a model is shown them.
+pub fn rounds_shown(rounds: &[Round]) -> String {
     let line = |round: &Round| {
         let answer: String = round
             .answer

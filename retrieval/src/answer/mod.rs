@@ -5,6 +5,7 @@
 mod citations;
 mod code_spans;
 mod config;
+mod earlier;
 pub(crate) mod extractive;
 pub(crate) mod generate;
 pub(crate) mod passages;
@@ -15,6 +16,7 @@ mod words;
 
 pub use citations::{Checked, CitationFilter};
 pub use config::{AnswerConfig, Refusal};
+pub use earlier::{Earlier, MAX_EXTRACTED};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -251,7 +251,7 @@ impl Understander {
 }
 
 /// The last rounds as the model reads them.
-fn said(history: &[Round], rounds: usize, question: &str) -> String {
+pub fn said(history: &[Round], rounds: usize, question: &str) -> String {
     let from = history.len().saturating_sub(rounds);
     let (user, assistant) = match language::is_chinese(question) {
         true => ("用户：", "助手："),

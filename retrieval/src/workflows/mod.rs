@@ -1,7 +1,17 @@
 //! Workflows: each is a function over the retriever, the models of roles and the events of one
-//! answer. Which one answers, the request says.
+//! answer. Which one answers, the request says, else the configuration.
 
+mod calling;
+mod finding;
 mod general;
+mod on_demand;
+mod saying;
+mod summing;
+mod textbook;
+
+pub use on_demand::OnDemandConfig;
+pub use summing::SummedUp;
+pub use textbook::TextbookConfig;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,10 +21,10 @@ use tributary_models::TokenCounter;
 use tributary_models::chat::ChatModels;
 use tributary_models::prompts::Prompts;
 use tributary_schemas::Result;
-use tributary_schemas::ask::{Answer, AskRequest, Round, StepTime, Workflow};
+use tributary_schemas::ask::{Answer, AskRequest, Retrieval, Round, StepTime, Workflow};
 
 use crate::access::Principal;
-use crate::answer::AnswerConfig;
+use crate::answer::{AnswerConfig, Earlier};
 use crate::elapsed::elapsed_ms;
 use crate::error::SearchError;
 use crate::events::Events;
@@ -49,8 +59,10 @@ pub struct Asked {
     pub id: String,
     /// The question and how it is to be answered.
     pub request: AskRequest,
-    /// What was said before, oldest first; no more than [`AnswerConfig::rounds`] are used.
+    /// The last rounds before it, oldest first, [`AnswerConfig::rounds`] at most.
     pub history: Vec<Round>,
+    /// What was said before them.
+    pub earlier: Earlier,
     /// Who asks.
     pub principal: Principal,
 }
@@ -90,7 +102,14 @@ impl Asker {
         request: &AskRequest,
         principal: &Principal,
     ) -> std::result::Result<(), SearchError> {
-        let search = general::search_request(self, request, &request.question);
+        let search = finding::search_request(self, request, &request.question);
+        let workflow = self.workflow(request);
+        if request.retrieval == Retrieval::OnDemand && workflow != Workflow::General {
+            return Err(SearchError::Invalid(format!(
+                "retrieval is on_demand and workflow is {}: on demand is for `general` alone",
+                workflow.as_str()
+            )));
+        }
         self.parts.retriever.check(&search, principal)
     }
 
@@ -101,9 +120,15 @@ impl Asker {
         asked: &Asked,
         events: &Events,
     ) -> std::result::Result<Answer, SearchError> {
-        match asked.request.workflow {
+        match self.workflow(&asked.request) {
             Workflow::General => general::answer(self, asked, events).await,
+            Workflow::Textbook => textbook::answer(self, asked, events).await,
         }
+    }
+
+    /// Which workflow answers a question: that of the request, else the configured one.
+    pub fn workflow(&self, request: &AskRequest) -> Workflow {
+        request.workflow.unwrap_or(self.parts.config.workflow)
     }
 }
 

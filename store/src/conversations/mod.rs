@@ -15,7 +15,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::ask::{Answer, AskFailure, Round};
-use tributary_schemas::conversation::{Conversation, Feedback, Turn};
+use tributary_schemas::conversation::{Conversation, ConversationSummary, Feedback, Turn};
+use tributary_schemas::user_profile::{StoredUserProfile, UserProfile};
 
 use crate::Result;
 
@@ -25,6 +26,8 @@ pub const MAXIMUM_TITLE_CHARACTERS: usize = 200;
 pub const MAXIMUM_REASON_CHARACTERS: usize = 2000;
 /// Most bytes of an idempotency key.
 pub const MAXIMUM_KEY_BYTES: usize = 255;
+/// Most characters of the summary of a conversation.
+pub const MAX_SUMMARY_CHARACTERS: usize = 4000;
 
 /// The section `[store.conversations]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -100,6 +103,15 @@ pub struct BegunTurn {
     pub is_new: bool,
 }
 
+/// An answered turn as the next question knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastRound {
+    /// Number of the turn.
+    pub number: u64,
+    /// What was asked and answered.
+    pub round: Round,
+}
+
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TurnEnd {
@@ -140,7 +152,7 @@ pub struct TurnQuery<'a> {
 /// **Errors.** `Invalid` for a title, reason, key or cursor that breaks a rule, `NotFound`,
 /// `Conflict`, `Exhausted` above the most turns and for a full disk, `Corrupt` for damage.
 #[async_trait]
-pub trait ConversationStore: Send + Sync {
+pub trait ConversationStore: UserProfileStore {
     /// A new one without turns. An empty title becomes the beginning of the first question.
     async fn create(&self, owner: Option<&str>, title: &str) -> Result<Conversation>;
 
@@ -187,7 +199,25 @@ pub trait ConversationStore: Send + Sync {
     ) -> Result<Page<Turn>>;
 
     /// The last `count` answered turns, oldest first.
-    async fn last_rounds(&self, owner: Option<&str>, id: &str, count: usize) -> Result<Vec<Round>>;
+    async fn last_rounds(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        count: usize,
+    ) -> Result<Vec<PastRound>>;
+
+    /// What was said before the last rounds, where somebody has summed it up.
+    async fn summary(&self, owner: Option<&str>, id: &str) -> Result<Option<ConversationSummary>>;
+
+    /// Keeps a summary in place of one that holds fewer turns; one that holds as many or more
+    /// stays. It is gone after a `clear`. The conversation does not count as changed. `Invalid` for
+    /// one that is too long, or holds turns that are not there.
+    async fn set_summary(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        summary: ConversationSummary,
+    ) -> Result<()>;
 
     /// Keeps what somebody thinks of an answer, in place of what was kept before; `None` removes
     /// it. `Conflict` for a turn that is pending.
@@ -210,6 +240,38 @@ pub trait ConversationStore: Send + Sync {
     /// Deletes the conversations of all owners without a change since then, and completes
     /// deletions that were interrupted. Gives how many it deleted.
     async fn sweep(&self, kept_since_ms: Option<u64>) -> Result<u64>;
+}
+
+/// Profiles of users (画像), kept beside their conversations.
+///
+/// **Owners** and **durability** are as of [`ConversationStore`]; of two owners each has profiles of
+/// their own, also for users of the same name.
+///
+/// **Errors.** `Invalid` for a name that no user can have and for a profile that breaks a rule,
+/// `NotFound`, `Exhausted` for a full disk.
+#[async_trait]
+pub trait UserProfileStore: Send + Sync {
+    /// Keeps a profile in place of the one that is there, if any.
+    async fn put_user_profile(
+        &self,
+        owner: Option<&str>,
+        user: &str,
+        profile: UserProfile,
+    ) -> Result<StoredUserProfile>;
+
+    /// That of a user.
+    async fn user_profile(&self, owner: Option<&str>, user: &str) -> Result<StoredUserProfile>;
+
+    /// Removes it for good.
+    async fn delete_user_profile(&self, owner: Option<&str>, user: &str) -> Result<()>;
+
+    /// Those of an owner, by name.
+    async fn user_profiles(
+        &self,
+        owner: Option<&str>,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<StoredUserProfile>>;
 }
 
 /// Shared handle to whichever store runs.

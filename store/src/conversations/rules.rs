@@ -5,11 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use tributary_schemas::ask::{AskFailure, Round};
-use tributary_schemas::conversation::{Conversation, Feedback, Turn, TurnState};
+use tributary_schemas::conversation::{
+    Conversation, ConversationSummary, Feedback, Turn, TurnState,
+};
+use tributary_schemas::user_profile::{UserProfile, is_user_name};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::{
-    MAXIMUM_KEY_BYTES, MAXIMUM_REASON_CHARACTERS, MAXIMUM_TITLE_CHARACTERS, NewTurn, TurnEnd,
+    MAX_SUMMARY_CHARACTERS, MAXIMUM_KEY_BYTES, MAXIMUM_REASON_CHARACTERS, MAXIMUM_TITLE_CHARACTERS,
+    NewTurn, PastRound, TurnEnd,
 };
 use crate::Clock;
 
@@ -175,6 +179,44 @@ pub(super) fn too_many_turns(maximum: u64) -> Error {
     )
 }
 
+pub(super) fn check_summary(summary: &ConversationSummary, turns: u64) -> Result<()> {
+    let length = summary.text.chars().count();
+    if length > MAX_SUMMARY_CHARACTERS {
+        let message =
+            format!("the summary has {length} characters, it may have {MAX_SUMMARY_CHARACTERS}");
+        return Err(Error::new(ErrorKind::Invalid, message));
+    }
+    if summary.through > turns {
+        let through = summary.through;
+        let message = format!("the summary holds {through} turns, the conversation has {turns}");
+        return Err(Error::new(ErrorKind::Invalid, message));
+    }
+    Ok(())
+}
+
+pub(super) fn check_user(user: &str) -> Result<()> {
+    if is_user_name(user) {
+        return Ok(());
+    }
+    let message = format!("`{user:.100}` is no name of a user");
+    Err(Error::new(ErrorKind::Invalid, message)
+        .with_hint("1 to 100 letters, digits and . - _ @, at least one of them a letter or digit"))
+}
+
+pub(super) fn check_profile(profile: &UserProfile) -> Result<()> {
+    let problems = profile.problems();
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Error::new(ErrorKind::Invalid, problems.join("; "))),
+    }
+}
+
+pub(super) fn no_user_profile(user: &str) -> Error {
+    let message = format!("there is no profile of user `{user:.100}`");
+    Error::new(ErrorKind::NotFound, message)
+        .with_hint("GET /v1/user-profiles lists those there are")
+}
+
 /// Why a turn failed whose process died.
 pub(super) fn process_died() -> AskFailure {
     AskFailure {
@@ -201,10 +243,14 @@ pub(super) fn ended(mut turn: Turn, end: TurnEnd, at_ms: u64) -> Turn {
 }
 
 /// A turn as a prompt knows it.
-pub(super) fn round(turn: Turn) -> Round {
-    Round {
-        question: turn.question,
-        answer: turn.answer.map(|answer| answer.answer).unwrap_or_default(),
+pub(super) fn round(turn: Turn) -> PastRound {
+    let answer = turn.answer.map(|answer| answer.answer);
+    PastRound {
+        number: turn.number,
+        round: Round {
+            question: turn.question,
+            answer: answer.unwrap_or_default(),
+        },
     }
 }
 

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use super::records::{ConversationRecord, Name, Names, conversations_body, turns_body};
+use super::records::{
+    ConversationRecord, Name, Names, conversations_body, turns_body, user_profiles_body,
+};
 use crate::search_index::elasticsearch::client::{Attempt, Body, Client, Request};
 use crate::search_index::elasticsearch::errors::{Cause, Failure};
 use crate::search_index::elasticsearch_config::Config;
@@ -130,6 +132,8 @@ impl Cluster {
         cluster.create(&names.conversations, &body).await?;
         let body = turns_body(names, prefix, config.replicas);
         cluster.create(&names.turns, &body).await?;
+        let body = user_profiles_body(names, prefix, config.replicas);
+        cluster.create(&names.user_profiles, &body).await?;
         Ok(cluster)
     }
 

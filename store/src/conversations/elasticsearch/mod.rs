@@ -4,15 +4,18 @@
 mod cluster;
 mod records;
 mod turning;
+mod user_profiles;
 
 use async_trait::async_trait;
 use serde_json::json;
-use tributary_schemas::ask::Round;
-use tributary_schemas::conversation::{Conversation, Feedback, Turn, TurnState};
+use tributary_schemas::conversation::{
+    Conversation, ConversationSummary, Feedback, Turn, TurnState,
+};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::{
-    BegunTurn, Config, ConversationStore, ListQuery, NewTurn, Page, TurnEnd, TurnQuery, rules,
+    BegunTurn, Config, ConversationStore, ListQuery, NewTurn, Page, PastRound, TurnEnd, TurnQuery,
+    rules,
 };
 use crate::Clock;
 use crate::search_index::elasticsearch_config as cluster_config;
@@ -239,6 +242,7 @@ impl ConversationStore for ElasticsearchConversations {
             record.state = Upkeep::Cleared;
             record.epoch += 1;
             record.turns = 0;
+            record.summary = None;
             record.pending = None;
             record.updated_at_ms = now_ms;
         };
@@ -278,7 +282,12 @@ impl ConversationStore for ElasticsearchConversations {
         self.page_of_turns(&conversation, query, after).await
     }
 
-    async fn last_rounds(&self, owner: Option<&str>, id: &str, count: usize) -> Result<Vec<Round>> {
+    async fn last_rounds(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        count: usize,
+    ) -> Result<Vec<PastRound>> {
         let conversation = self.read(owner, id).await?.source;
         let mut filter = turns_of(&conversation);
         if let Some(conditions) = filter.as_array_mut() {
@@ -294,6 +303,32 @@ impl ConversationStore for ElasticsearchConversations {
         let found: Vec<TurnRecord> = self.cluster.search(name, search).await?;
         let turns = found.into_iter().rev().map(|record| record.turn);
         Ok(turns.map(rules::round).collect())
+    }
+
+    async fn summary(&self, owner: Option<&str>, id: &str) -> Result<Option<ConversationSummary>> {
+        Ok(self.read(owner, id).await?.source.summary)
+    }
+
+    async fn set_summary(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        summary: ConversationSummary,
+    ) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            let stored = self.read(owner, id).await?;
+            rules::check_summary(&summary, stored.source.turns)?;
+            let before = stored.source.summary.as_ref();
+            if before.is_some_and(|before| before.through >= summary.through) {
+                return Ok(());
+            }
+            let mut changed = stored.source.clone();
+            changed.summary = Some(summary.clone());
+            if self.write(&stored, &changed).await? {
+                return Ok(());
+            }
+        }
+        Err(too_busy())
     }
 
     async fn set_feedback(

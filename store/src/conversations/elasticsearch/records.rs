@@ -3,7 +3,8 @@
 //! ```text
 //! <prefix>-conversations=1          one document per conversation, its pending turn in it
 //! <prefix>-turns=1                  one document per turn that has ended, under the turn's id
-//! <prefix>-conversations=writes, <prefix>-turns=writes
+//! <prefix>-user-profiles=1          one document per profile of a user
+//! <prefix>-conversations=writes, <prefix>-turns=writes, <prefix>-user-profiles=writes
 //!                                   aliases that writes go through: with `require_alias` nothing ever makes an index by itself
 //! ```
 //! Whatever must hold at once is one write to the conversation's document under its sequence
@@ -12,20 +13,23 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tributary_schemas::conversation::{Conversation, Turn, TurnState};
+use tributary_schemas::conversation::{Conversation, ConversationSummary, Turn, TurnState};
+use tributary_schemas::user_profile::StoredUserProfile;
 
 use crate::conversations::rules;
 
 /// Version of what is described here; part of the names.
 const FORMAT: u32 = 1;
 
-/// The two indices.
+/// The indices.
 #[derive(Clone, Debug)]
 pub struct Names {
     /// Of conversations.
     pub conversations: Name,
     /// Of turns.
     pub turns: Name,
+    /// Of profiles of users.
+    pub user_profiles: Name,
 }
 
 /// An index.
@@ -47,6 +51,7 @@ impl Names {
         Self {
             conversations: name("conversations"),
             turns: name("turns"),
+            user_profiles: name("user-profiles"),
         }
     }
 }
@@ -76,6 +81,8 @@ pub struct ConversationRecord {
     pub turns: u64,
     pub epoch: u64,
     pub state: Upkeep,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<ConversationSummary>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
 }
@@ -114,6 +121,7 @@ impl ConversationRecord {
             turns: 0,
             epoch: 0,
             state: Upkeep::Open,
+            summary: None,
             pending: None,
         }
     }
@@ -171,6 +179,33 @@ impl TurnRecord {
     }
 }
 
+/// `_source` of a profile.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct UserProfileRecord {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    pub user: String,
+    pub stored: StoredUserProfile,
+}
+
+impl UserProfileRecord {
+    pub fn new(owner: Option<&str>, stored: StoredUserProfile) -> Self {
+        Self {
+            id: Self::id_of(owner, &stored.user),
+            owner: owner.map(str::to_owned),
+            user: stored.user.clone(),
+            stored,
+        }
+    }
+
+    /// A name may hold what a path may not.
+    pub fn id_of(owner: Option<&str>, user: &str) -> String {
+        let seed = serde_json::json!([owner, user]).to_string();
+        blake3::hash(seed.as_bytes()).to_hex().to_string()
+    }
+}
+
 fn body(name: &Name, prefix: &str, replicas: u32, properties: &Value) -> Value {
     json!({
         "settings": {"index": {"number_of_shards": 1, "number_of_replicas": replicas}},
@@ -213,6 +248,16 @@ pub fn turns_body(names: &Names, prefix: &str, replicas: u32) -> Value {
         "turn": {"type": "object", "enabled": false},
     });
     body(&names.turns, prefix, replicas, &properties)
+}
+
+/// What the index of profiles is created with.
+pub fn user_profiles_body(names: &Names, prefix: &str, replicas: u32) -> Value {
+    let properties = json!({
+        "owner": {"type": "keyword"},
+        "user": {"type": "keyword"},
+        "stored": {"type": "object", "enabled": false},
+    });
+    body(&names.user_profiles, prefix, replicas, &properties)
 }
 
 /// A condition on the owner; none has documents without one.

@@ -1,9 +1,10 @@
 //! Statements about conversations.
 
 use rusqlite::{OptionalExtension, Row, Transaction, params};
-use tributary_schemas::conversation::Conversation;
+use tributary_schemas::conversation::{Conversation, ConversationSummary};
 
 use super::errors::Result;
+use super::turns::{read_json, to_json};
 use crate::conversations::{Page, rules};
 
 const COLUMNS: &str = "id, owner, title, created_at_ms, updated_at_ms, turns";
@@ -133,7 +134,10 @@ pub fn clear(
 ) -> Result<Conversation> {
     get(transaction, owner, id)?;
     transaction.execute("DELETE FROM turns WHERE conversation_id = ?1", [id])?;
-    transaction.execute("UPDATE conversations SET turns = 0 WHERE id = ?1", [id])?;
+    transaction.execute(
+        "UPDATE conversations SET turns = 0, summary = NULL WHERE id = ?1",
+        [id],
+    )?;
     touch(transaction, id, now_ms)?;
     get(transaction, owner, id)
 }
@@ -160,6 +164,38 @@ pub fn touch(transaction: &Transaction<'_>, id: &str, now_ms: u64) -> Result<()>
     transaction.execute(
         "UPDATE conversations SET updated_at_ms = ?2 WHERE id = ?1",
         params![id, signed(now_ms)],
+    )?;
+    Ok(())
+}
+
+/// What was said before the last rounds.
+pub fn summary(
+    transaction: &Transaction<'_>,
+    owner: Option<&str>,
+    id: &str,
+) -> Result<Option<ConversationSummary>> {
+    get(transaction, owner, id)?;
+    let statement = "SELECT summary FROM conversations WHERE id = ?1";
+    let read = |row: &Row<'_>| read_json(row, 0);
+    Ok(transaction.query_row(statement, [id], read)?)
+}
+
+/// Keeps one that holds more turns than what is there.
+pub fn set_summary(
+    transaction: &Transaction<'_>,
+    owner: Option<&str>,
+    id: &str,
+    new: &ConversationSummary,
+) -> Result<()> {
+    let conversation = get(transaction, owner, id)?;
+    rules::check_summary(new, conversation.turns)?;
+    let before = summary(transaction, owner, id)?;
+    if before.is_some_and(|before| before.through >= new.through) {
+        return Ok(());
+    }
+    transaction.execute(
+        "UPDATE conversations SET summary = ?2 WHERE id = ?1",
+        params![id, to_json(Some(new))?],
     )?;
     Ok(())
 }

@@ -1,11 +1,15 @@
 //! The file of the conversations.
 //!
 //! ```text
-//! <data folder>/conversations/conversations.sqlite      SQLite 3, user_version 1; beside it -wal while it is open
-//!   conversations   id, owner, title, title_folded, created_at_ms, updated_at_ms, turns
+//! <data folder>/conversations/conversations.sqlite      SQLite 3, user_version 2; beside it -wal while it is open
+//!   conversations   id, owner, title, title_folded, created_at_ms, updated_at_ms, turns,
+//!                   summary (JSON as of `schemas`, since 2)
 //!   turns           id, conversation_id, number, question, state, asked_at_ms, ended_at_ms,
 //!                   answer, failure, feedback (JSON as of `schemas`), idempotency_key
+//!   user_profiles   owner, user, profile (JSON as of `schemas`), updated_at_ms (since 2)
 //! ```
+//! A file of version 1 is brought to version 2 when it is opened.
+//!
 //! A write-ahead log that is synced with every transaction; deleted texts are overwritten
 //! (`secure_delete`), in the log by emptying it.
 
@@ -23,7 +27,7 @@ use crate::data_folder::{create_private_folder, require_folder, sync_folder};
 /// Name of the file.
 pub const NAME: &str = "conversations.sqlite";
 /// Version of what is described here.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 /// Nobody else has the file open, but somebody may look into it while no process runs.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -69,6 +73,19 @@ const SCHEMA: &str = "
     PRAGMA user_version = 1;
 ";
 
+/// From version 1 to 2.
+const SECOND: &str = "
+    ALTER TABLE conversations ADD COLUMN summary TEXT;
+    CREATE TABLE user_profiles (
+        owner TEXT,
+        user TEXT NOT NULL,
+        profile TEXT NOT NULL,
+        updated_at_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX user_profiles_by_name ON user_profiles (ifnull(owner, ''), owner IS NULL, user);
+    PRAGMA user_version = 2;
+";
+
 /// Opens the file, or makes it; a damaged one goes to `aside` first.
 pub fn open(folder: &Path, aside: &Path, now_ms: u64) -> Result<Connection> {
     require_folder(folder)?;
@@ -108,9 +125,13 @@ fn open_file(path: &Path) -> Result<Connection> {
 fn prepare(transaction: &Transaction<'_>, path: &Path) -> errors::Result<()> {
     let format: i64 = transaction.query_row("PRAGMA user_version", (), |row| row.get(0))?;
     match format {
-        0 => transaction.execute_batch(SCHEMA)?,
+        0 => {
+            transaction.execute_batch(SCHEMA)?;
+            transaction.execute_batch(SECOND)?;
+        }
+        1 => transaction.execute_batch(SECOND)?,
         FORMAT => {
-            for table in ["conversations", "turns"] {
+            for table in ["conversations", "turns", "user_profiles"] {
                 let count = format!("SELECT count(*) FROM {table}");
                 transaction.query_row(&count, (), |row| row.get::<_, i64>(0))?;
             }

@@ -5,18 +5,20 @@ mod conversations;
 mod errors;
 mod file;
 mod turns;
+mod user_profiles;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
-use tributary_schemas::ask::Round;
-use tributary_schemas::conversation::{Conversation, Feedback, Turn};
+use tributary_schemas::conversation::{Conversation, ConversationSummary, Feedback, Turn};
+use tributary_schemas::user_profile::{StoredUserProfile, UserProfile};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::{
-    BegunTurn, Config, ConversationStore, ListQuery, NewTurn, Page, TurnEnd, TurnQuery, rules,
+    BegunTurn, Config, ConversationStore, ListQuery, NewTurn, Page, PastRound, TurnEnd, TurnQuery,
+    UserProfileStore, rules,
 };
 use crate::Clock;
 use crate::backup::draft::Draft;
@@ -236,11 +238,35 @@ impl ConversationStore for EmbeddedConversations {
         .await
     }
 
-    async fn last_rounds(&self, owner: Option<&str>, id: &str, count: usize) -> Result<Vec<Round>> {
+    async fn last_rounds(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        count: usize,
+    ) -> Result<Vec<PastRound>> {
         let (owner, id) = (owner.map(str::to_owned), id.to_owned());
         self.run(move |transaction, _| {
             conversations::get(transaction, owner.as_deref(), &id)?;
             turns::last_rounds(transaction, &id, count)
+        })
+        .await
+    }
+
+    async fn summary(&self, owner: Option<&str>, id: &str) -> Result<Option<ConversationSummary>> {
+        let (owner, id) = (owner.map(str::to_owned), id.to_owned());
+        self.run(move |transaction, _| conversations::summary(transaction, owner.as_deref(), &id))
+            .await
+    }
+
+    async fn set_summary(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        summary: ConversationSummary,
+    ) -> Result<()> {
+        let (owner, id) = (owner.map(str::to_owned), id.to_owned());
+        self.run(move |transaction, _| {
+            conversations::set_summary(transaction, owner.as_deref(), &id, &summary)
         })
         .await
     }
@@ -287,5 +313,52 @@ impl ConversationStore for EmbeddedConversations {
             self.remove(|_, _| Ok(())).await?;
         }
         Ok(gone)
+    }
+}
+
+#[async_trait]
+impl UserProfileStore for EmbeddedConversations {
+    async fn put_user_profile(
+        &self,
+        owner: Option<&str>,
+        user: &str,
+        profile: UserProfile,
+    ) -> Result<StoredUserProfile> {
+        rules::check_user(user)?;
+        rules::check_profile(&profile)?;
+        let (owner, user) = (owner.map(str::to_owned), user.to_owned());
+        self.run(move |transaction, inner| {
+            let now_ms = inner.now_ms();
+            user_profiles::put(transaction, owner.as_deref(), &user, &profile, now_ms)
+        })
+        .await
+    }
+
+    async fn user_profile(&self, owner: Option<&str>, user: &str) -> Result<StoredUserProfile> {
+        let (owner, user) = (owner.map(str::to_owned), user.to_owned());
+        self.run(move |transaction, _| user_profiles::get(transaction, owner.as_deref(), &user))
+            .await
+    }
+
+    async fn delete_user_profile(&self, owner: Option<&str>, user: &str) -> Result<()> {
+        let (owner, user) = (owner.map(str::to_owned), user.to_owned());
+        self.remove(move |transaction, _| {
+            user_profiles::delete(transaction, owner.as_deref(), &user)
+        })
+        .await
+    }
+
+    async fn user_profiles(
+        &self,
+        owner: Option<&str>,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<StoredUserProfile>> {
+        after.map(rules::check_user).transpose()?;
+        let (owner, after) = (owner.map(str::to_owned), after.map(str::to_owned));
+        self.run(move |transaction, _| {
+            user_profiles::list(transaction, owner.as_deref(), after.as_deref(), limit)
+        })
+        .await
     }
 }

@@ -4,13 +4,12 @@ use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tributary_schemas::ask::Round;
 use tributary_schemas::conversation::{Conversation, Feedback, Turn, TurnState};
 use tributary_schemas::{Error, ErrorKind};
 
 use super::conversations::{one_more, page as cut_page, set_title, signed, touch, unsigned};
 use super::errors::Result;
-use crate::conversations::{BegunTurn, Page, TurnEnd, rules};
+use crate::conversations::{BegunTurn, Page, PastRound, TurnEnd, rules};
 
 const COLUMNS: &str = "id, conversation_id, number, question, state, asked_at_ms, ended_at_ms, \
                        answer, failure, feedback";
@@ -54,18 +53,20 @@ fn unreadable(
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, what.into())
 }
 
-fn read_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
+/// A column with JSON, which may be empty.
+pub fn read_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
     let text: Option<String> = row.get(column)?;
     text.map(|text| serde_json::from_str(&text).map_err(|error| unreadable(column, error)))
         .transpose()
 }
 
-fn to_json<T: Serialize>(value: Option<&T>) -> Result<Option<String>> {
+/// What goes into such a column.
+pub fn to_json<T: Serialize>(value: Option<&T>) -> Result<Option<String>> {
     let encoded = value.map(serde_json::to_string).transpose();
     Ok(encoded.map_err(|error| {
         Error::new(
             ErrorKind::Internal,
-            format!("cannot encode a turn: {error}"),
+            format!("cannot encode a value: {error}"),
         )
     })?)
 }
@@ -239,7 +240,7 @@ pub fn last_rounds(
     transaction: &Transaction<'_>,
     conversation_id: &str,
     count: usize,
-) -> Result<Vec<Round>> {
+) -> Result<Vec<PastRound>> {
     let statement = format!(
         "SELECT {COLUMNS} FROM turns WHERE conversation_id = ?1 AND state = 'answered'
          ORDER BY number DESC LIMIT ?2"

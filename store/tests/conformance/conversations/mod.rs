@@ -8,6 +8,8 @@ pub mod feedback;
 pub mod keeping;
 pub mod owners;
 pub mod reading;
+pub mod summaries;
+pub mod user_profiles;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -18,7 +20,7 @@ use tributary_schemas::conversation::{Conversation, Turn, TurnState};
 use tributary_schemas::{Error, ErrorKind};
 use tributary_store::Clock;
 use tributary_store::conversations::{
-    BegunTurn, Config, ConversationStore, ListQuery, NewTurn, TurnEnd, TurnQuery,
+    BegunTurn, Config, ConversationStore, ListQuery, NewTurn, PastRound, TurnEnd, TurnQuery,
 };
 
 /// Most turns of a conversation of this suite.
@@ -50,6 +52,8 @@ macro_rules! every_promise {
             ending: an_answer_and_a_failure_are_kept, the_first_end_stands, the_end_of_what_is_deleted_is_not_found, numbers_go_on;
             owners: others_do_not_find_it, ids_that_are_none_are_not_found;
             feedback: feedback_is_kept_replaced_and_removed, feedback_of_a_pending_turn_is_a_conflict, feedback_is_exported_in_pages, feedback_goes_with_its_conversation;
+            summaries: a_summary_is_kept_until_one_holds_more, a_summary_goes_with_its_turns, summaries_are_checked_and_bound_to_their_owner;
+            user_profiles: a_profile_is_kept_replaced_and_removed, profiles_are_those_of_their_owner, profiles_come_in_pages, names_and_profiles_are_checked;
         }
     };
 }

@@ -87,12 +87,15 @@ pub async fn rounds_are_the_last_answered_ones(store: &dyn ConversationStore) {
         .unwrap();
     ask(store, &made.id, "4", "four").await;
     begin(store, &made.id, "5").await;
-    let round = |question: &str, answer: &str| Round {
-        question: question.into(),
-        answer: answer.into(),
+    let round = |number: u64, question: &str, answer: &str| PastRound {
+        number,
+        round: Round {
+            question: question.into(),
+            answer: answer.into(),
+        },
     };
     let last = store.last_rounds(None, &made.id, 2).await.unwrap();
-    assert_eq!(last, [round("2", "two"), round("4", "four")]);
+    assert_eq!(last, [round(2, "2", "two"), round(4, "4", "four")]);
     let all = store.last_rounds(None, &made.id, 100).await.unwrap();
     assert_eq!(all.len(), 3);
     assert!(

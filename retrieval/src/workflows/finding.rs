@@ -1,0 +1,143 @@
+//! What workflows share before they answer: the question understood, passages found and shown.
+
+use tributary_schemas::ask::{AskEvent, AskRequest, Retrieved, Source};
+use tributary_schemas::review::Review;
+use tributary_schemas::search::{Hit, QueryPlan, SearchRequest};
+use tributary_schemas::understanding::Understanding;
+use tributary_schemas::{Error, ErrorKind};
+
+use super::{Asked, Asker, Steps};
+use crate::answer::passages;
+use crate::error::SearchError;
+use crate::events::Events;
+use crate::understand::Understood;
+use crate::variants::SearchedAll;
+
+/// Share of the relevance of an answerable question from which a passage is given to the answer.
+const NEAR: f32 = 0.5;
+
+/// What was found for a question.
+pub struct Found {
+    pub understanding: Understanding,
+    pub hits: Vec<Hit>,
+    /// What the answer is made from.
+    pub sources: Vec<Source>,
+    pub plans: Vec<QueryPlan>,
+    pub degraded: Vec<String>,
+    pub review: Option<Review>,
+}
+
+/// What the question means.
+pub async fn understand(
+    asker: &Asker,
+    asked: &Asked,
+    events: &Events,
+    steps: &mut Steps,
+) -> Understood {
+    events.step("understanding").await;
+    let rewrite = asked.request.rewrite.unwrap_or(true);
+    let question = asked.request.question.trim();
+    let understander = &asker.parts.understander;
+    let understood = understander
+        .understand(question, &asked.history, rewrite)
+        .await;
+    steps.end("understanding");
+    let event = AskEvent::Understanding(Box::new(understood.understanding.clone()));
+    events.send(event).await;
+    understood
+}
+
+/// Searches for all that the question means.
+pub async fn search(
+    asker: &Asker,
+    asked: &Asked,
+    understood: Understood,
+) -> Result<Found, SearchError> {
+    let Understood {
+        understanding,
+        degraded,
+    } = understood;
+    let request = search_request(asker, &asked.request, &understanding.standalone_question);
+    let SearchedAll { outcome, plans } = {
+        let _permit = permit(asker).await?;
+        let retriever = &asker.parts.retriever;
+        retriever
+            .search_all(&request, &understanding, &asked.principal)
+            .await?
+    };
+    let response = outcome.response;
+    let sources = sources(asker, &near(asker, &response.hits));
+    Ok(Found {
+        understanding,
+        sources,
+        plans: if asked.request.explain {
+            plans
+        } else {
+            Vec::new()
+        },
+        degraded: response.degraded.into_iter().chain(degraded).collect(),
+        hits: response.hits,
+        review: None,
+    })
+}
+
+/// A turn among the searches of questions.
+pub async fn permit(asker: &Asker) -> Result<tokio::sync::SemaphorePermit<'_>, SearchError> {
+    let closed = |_| Error::new(ErrorKind::Internal, "the queue of searches is closed");
+    Ok(asker.search_permits.acquire().await.map_err(closed)?)
+}
+
+/// Says what was found.
+pub async fn show(asker: &Asker, found: &Found, took_ms: f64, events: &Events) {
+    let sources = match is_answerable(asker, found) {
+        true => found.sources.clone(),
+        false => Vec::new(),
+    };
+    let retrieved = Retrieved { sources, took_ms };
+    events.send(AskEvent::Retrieval(retrieved)).await;
+}
+
+/// The search for a question.
+pub fn search_request(asker: &Asker, request: &AskRequest, question: &str) -> SearchRequest {
+    let config = asker.config();
+    let maximum = asker.parts.retriever.limits().maximum_top_k;
+    SearchRequest {
+        query: question.to_owned(),
+        filter: request.filter.clone(),
+        top_k: Some(request.top_k.unwrap_or(config.top_k.min(maximum))),
+        strategy: request.strategy,
+        minimum_score: request.minimum_score,
+        minimum_relevance: request.minimum_relevance,
+        rerank: request.rerank,
+        profile: request.profile.clone(),
+        user_profile: request.user_profile.clone(),
+        user: request.user.clone(),
+        neighbours: config.neighbours,
+        explain: request.explain,
+        ..SearchRequest::default()
+    }
+}
+
+/// Hits as numbered passages.
+pub fn sources(asker: &Asker, hits: &[Hit]) -> Vec<Source> {
+    let tokens = asker.parts.tokens.as_ref();
+    passages::passages(hits, asker.config().passage_tokens, tokens)
+}
+
+/// Hits that may say something beside a better one.
+pub fn near(asker: &Asker, hits: &[Hit]) -> Vec<Hit> {
+    let near = hits.iter().filter(|hit| is_near(asker, hit));
+    near.cloned().collect()
+}
+
+/// Whether a hit may say something beside a better one.
+pub fn is_near(asker: &Asker, hit: &Hit) -> bool {
+    let least = asker.config().refuse_below * NEAR;
+    hit.relevance.is_none_or(|relevance| relevance >= least)
+}
+
+/// Whether the best passage is relevant enough; one whose relevance nobody estimates is.
+pub fn is_answerable(asker: &Asker, found: &Found) -> bool {
+    let best = found.hits.iter().map(|hit| hit.relevance.unwrap_or(1.0));
+    best.fold(0.0, f32::max) >= asker.config().refuse_below && !found.sources.is_empty()
+}
