@@ -46,14 +46,22 @@ function enclose(node, from, to, element) {
   return element;
 }
 
-/** The parts of text nodes that a range covers, in their order. */
+/** What closes a sentence or a bracket belongs to the letter before it. */
+const CLOSING = /^(?:(?![\p{Ps}\p{Pi}])\p{P})*/u;
+
+/** The parts of text nodes that a range covers, in their order, with what stands between the letters. */
 function partsOf(places, [from, to]) {
   const parts = [];
   for (const [node, start, end] of places.slice(from, to)) {
     const last = parts.at(-1);
     if (last?.node === node) last.to = end;
-    else parts.push({ node, from: start, to: end });
+    else {
+      if (last) last.to = last.node.length;
+      parts.push({ node, from: last ? 0 : start, to: end });
+    }
   }
+  const end = parts.at(-1);
+  end.to += CLOSING.exec(end.node.data.slice(end.to))[0].length;
   return parts;
 }
 

@@ -1,5 +1,5 @@
 // Ask: a conversation with the documents. The question streams its answer; the conversation is the server's and is found again by its address.
-import { html, useEffect, useLayoutEffect, useRef, useState } from "../html.js";
+import { html, useCallback, useEffect, useLayoutEffect, useRef, useState } from "../html.js";
 import { address, go } from "../router.js";
 import { t } from "../words.js";
 import { Busy, Empty, ProblemNotice } from "../parts/notice.js";
@@ -43,14 +43,16 @@ export function Ask({ id, parameters }) {
   const choices = useChoices();
   const [settings, change] = useSettings(id);
   const [refused, setRefused] = useState(null);
-  const ask = async (question) => {
+  const wishes = useRef(null);
+  wishes.current = { settings, choices };
+  const ask = useCallback(async (question) => {
     setRefused(null);
     try {
-      await begin(talk, question, settings, choices);
+      await begin(talk, question, wishes.current);
     } catch (problem) {
       setRefused({ problem, question });
     }
-  };
+  }, [talk]);
   const spoken = useSpoken(talk);
   useEscape(talk);
   return html`<div class="ask columns">
@@ -59,7 +61,7 @@ export function Ask({ id, parameters }) {
       ${talk ? html`<${Talking} talk=${talk} wanted=${parameters.get("turn")} onAsk=${ask} />` : html`<${Empty}><p>${t("ask.welcome")}</p><//>`}
       <div class="composer">
         <${ProblemNotice} problem=${problemOf(refused ?? talk?.refused) ?? talk?.problem} />
-        <${Composer} key=${id} talk=${talk} returned=${(refused ?? talk?.refused)?.question} limit=${choices?.query_limit_bytes} onAsk=${ask} />
+        <${Composer} key=${id} talk=${talk} returned=${(refused ?? talk?.refused)?.question} limit=${choices?.query_limit_bytes} isFirst=${!parameters.has("turn")} onAsk=${ask} />
         <${Settings} settings=${settings} choices=${choices} onChange=${change} />
       </div>
       <p class="hidden" role="status">${spoken}</p>
@@ -74,7 +76,7 @@ function problemOf(refused) {
 }
 
 /** Asks in the conversation, or in a new one that is shown from now on. */
-async function begin(talk, question, settings, choices) {
+async function begin(talk, question, { settings, choices }) {
   const asked = talk ?? (await newTalk());
   const answering = asked.ask(question, wishesOf(settings, choices));
   if (!talk) {
@@ -139,12 +141,12 @@ function useDraft(id) {
   return [text, change];
 }
 
-function Composer({ talk, returned, limit, onAsk }) {
+function Composer({ talk, returned, limit, isFirst, onAsk }) {
   const [text, setText] = useDraft(talk?.id);
   const [isEarly, setEarly] = useState(false);
   const field = useRef(null);
   const running = talk?.running;
-  useEffect(() => { if (matchMedia("(pointer: fine)").matches) field.current.focus({ preventScroll: true }); }, []);
+  useEffect(() => { if (isFirst && matchMedia("(pointer: fine)").matches) field.current.focus({ preventScroll: true }); }, []);
   useEffect(() => { if (returned && !text) setText(returned); }, [returned]);
   useEffect(() => { if (!running) setEarly(false); }, [running]);
   const tooLong = limit !== undefined && encoder.encode(text).length > limit;

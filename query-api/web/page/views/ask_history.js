@@ -16,8 +16,6 @@ const WIDE = "(min-width: 64rem)";
 /** Characters of a title that the server keeps. */
 const TITLE = 200;
 
-export const titleOf = (conversation) => conversation?.title || t("ask.untitled");
-
 /** Pages of conversations whose titles have a text, the newest first. */
 function useConversations(title) {
   const [state, setState] = useState({ rows: [], next: null, problem: null, isRead: false });
@@ -47,7 +45,7 @@ export function History({ id }) {
   const { rows, next, problem, isRead, more } = useConversations(title.trim());
   const [open, setOpen] = useState(matchMedia(WIDE).matches);
   const row = (one) => html`<li key=${one.id}><a href=${address("ask", { id: one.id })} aria-current=${one.id === id ? "page" : undefined}>
-    <span class="title">${titleOf(one)}</span><small>${shortTime(one.updated_at_ms)}</small></a></li>`;
+    <span class="title">${one.title || t("ask.untitled")}</span><small>${shortTime(one.updated_at_ms)}</small></a></li>`;
   return html`<details class="history" open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
     <summary>${t("ask.history")}</summary>
     <a class="button" href=${address("ask")}>${t("ask.new")}</a>
@@ -84,7 +82,7 @@ export function TalkHead({ talk }) {
     go(address("ask"));
   });
   return html`<header class="talk-head">
-    <h2>${titleOf(talk.conversation)}</h2>
+    <h2>${talk.conversation?.title || talk.turns[0]?.question || t("ask.untitled")}</h2>
     <details class="menu"><summary>${t("ask.manage")}</summary><div class="actions">
       <button type="button" onClick=${() => setRenaming(true)}>${t("ask.rename")}</button>
       <a class="button" href=${talkPath(talk.id, "/export?format=markdown")} download=${`${talk.id}.md`}>${t("ask.exportMarkdown")}</a>

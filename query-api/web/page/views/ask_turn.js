@@ -1,5 +1,5 @@
 // A question and what became of it: the steps of an answer on its way, the answer with what it says of itself, or why there is none.
-import { html, classes, Fragment, useState } from "../html.js";
+import { html, classes, Fragment, useMemo, useState } from "../html.js";
 import { milliseconds, named, number, percent, shortTime, t } from "../words.js";
 import { CopyButton } from "../parts/copy.js";
 import { ProblemNotice } from "../parts/notice.js";
@@ -12,11 +12,18 @@ const OWN_WORDS = ["stopped", "lost"];
 
 export const placeOf = (turn) => `turn-${turn.id ?? turn.key}`;
 
+/** `onAsk` is the same function each time: a turn that is over is made again only when it changes, not with each piece of another. */
 export function Turn({ talk, turn, canAsk, onAsk }) {
+  const change = turn.state === "pending" ? {} : null;
+  const { state, id, answer, markup, feedback, failure } = turn;
+  return useMemo(() => shown(talk, turn, canAsk && (() => onAsk(turn.question))), [change, state, id, answer, markup, feedback, failure, canAsk, onAsk]);
+}
+
+function shown(talk, turn, again) {
   const body = { pending: Working, answered: Answered, failed: Failed }[turn.state];
   return html`<article class="turn" id=${placeOf(turn)} tabindex="-1" aria-label=${turn.question} aria-busy=${String(turn.state === "pending")}>
     <div class="asked"><p>${turn.question}</p><small>${shortTime(turn.asked_at_ms)}</small></div>
-    <${body} talk=${talk} turn=${turn} again=${canAsk && (() => onAsk(turn.question))} />
+    <${body} talk=${talk} turn=${turn} again=${again} />
   </article>`;
 }
 
@@ -111,6 +118,8 @@ function How({ answer }) {
     <dl>${rows.map(([name, value]) => html`<${Fragment} key=${name}><dt>${t(name)}</dt><dd>${value}</dd><//>`)}</dl></details>`;
 }
 
+const Thumb = ({ down }) => html`<svg viewBox="0 0 24 24" aria-hidden="true" class=${down ? "down" : undefined}><path d="M7 11v9H3v-9zM7 11l4-8c2 0 3 1 3 3l-1 4h6c1.5 0 2.2 1.3 1.8 2.6l-1.6 5.8c-.3 1-1 1.6-2 1.6H7" /></svg>`;
+
 /** Whether the answer helped, and why; it can be changed and taken back. */
 function Feedback({ talk, turn }) {
   const [problem, setProblem] = useState(null);
@@ -125,15 +134,15 @@ function Feedback({ talk, turn }) {
       setProblem(refused);
     }
   };
-  const thumb = (helpful, sign, label) => {
+  const thumb = (helpful, label) => {
     const isGiven = given?.helpful === helpful;
-    return html`<button type="button" class="icon" aria-pressed=${String(isGiven)} aria-label=${t(label)} title=${t(label)} onClick=${() => rate(isGiven ? null : { helpful, reason: given?.reason ?? "" })}>${sign}</button>`;
+    return html`<button type="button" class="icon" aria-pressed=${String(isGiven)} aria-label=${t(label)} title=${t(label)} onClick=${() => rate(isGiven ? null : { helpful, reason: given?.reason ?? "" })}><${Thumb} down=${!helpful} /></button>`;
   };
   const submit = (event) => {
     event.preventDefault();
     rate({ helpful: given.helpful, reason: (reason ?? given.reason).trim() });
   };
-  return html`<span class="thumbs" role="group" aria-label=${t("ask.feedback")}>${thumb(true, "👍", "ask.helpful")}${thumb(false, "👎", "ask.notHelpful")}</span>
+  return html`<span class="thumbs" role="group" aria-label=${t("ask.feedback")}>${thumb(true, "ask.helpful")}${thumb(false, "ask.notHelpful")}</span>
     ${given && html`<form class="reason" onSubmit=${submit}>
       <input aria-label=${t("ask.reason")} placeholder=${t("ask.reason")} value=${reason ?? given.reason} onInput=${(event) => setReason(event.target.value)} />
       <button disabled=${reason === null || reason.trim() === given.reason}>${t("ask.keep")}</button>
