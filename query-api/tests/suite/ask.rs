@@ -488,11 +488,7 @@ async fn an_answer_goes_on_unread_for_as_long_as_its_question_says() {
     let body = |after: u64| json!({"question": "What does the scheduler do?", "conversation_id": id, "abandoned_after_ms": after});
     let refused = server.post("/v1/ask", &body(60_001)).await;
     assert_eq!((refused.status, refused.code().as_str()), (400, "invalid"));
-    drop(
-        server
-            .open("/v1/ask", &[JSON, EVENTS], &body(60_000))
-            .await,
-    );
+    drop(server.open("/v1/ask", &[JSON, EVENTS], &body(60_000)).await);
     let kept = loop {
         let turn = turns(&server, &id).await.remove(0);
         if turn.state != TurnState::Pending {
