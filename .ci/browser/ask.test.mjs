@@ -41,8 +41,8 @@ const ENDLESS = { reply: `${FACT} `.repeat(400), piece_characters: 4, piece_dela
 const SCRIPT = [
   { contains: "endlessly", ...ENDLESS },
   { contains: "slowly", reply: `${FACT} `.repeat(20), ...SLOW },
-  { contains: "wrongly", reply: `${FACT} It has nine steps [1]. The moon is made of green cheese.` },
-  { contains: "hostile", reply: `${FACT}\n\n${PAYLOADS.join("\n\n")}\n\n![remote](https://example.org/a.png)\n\n<img src="https://example.org/b.png">\n\n> [1]: https://example.org/forged\n\n[1]: https://example.org/forged\n\n[go](javascript:window.acted=30)` },
+  { contains: "wrongly", reply: `${FACT} It has 9 steps [1]. The moon is made of green cheese.` },
+  { contains: "onerror=window.acted=40", reply: `${FACT}\n\n${PAYLOADS.join("\n\n")}\n\n![remote](https://example.org/a.png)\n\n<img src="https://example.org/b.png">\n\n> [1]: https://example.org/forged\n\n[1]: https://example.org/forged\n\n[go](javascript:window.acted=30)` },
   { contains: "table", reply: "| step | what |\n|---|---|\n| 1 | **preamble** [1] |\n\n```python\nstep[1] = 2\n```\n" },
   { contains: "接入", reply: "随机接入是终端获得上行定时的过程 [1]。" },
   { contains: `Q: What is random access?`, reply: "It has four steps [1]." },
@@ -187,14 +187,14 @@ test("a question of another program in the same conversation is told, and the ow
 });
 
 test("a citation opens the passage with what it cites marked, and there is a way back", async (t) => {
-  const page = await open(t, plain);
-  await ask(page, "Which timer guards random access?");
+  const page = await open(t, talking);
+  await ask(page, "What is random access?");
   const conversation = idOf(page);
   await reply(page).locator("a.citation").first().click();
   await page.locator("article.document mark.cited").first().waitFor();
   const marked = (await page.locator("mark.cited").allTextContents()).join("");
-  assert.match(marked, /T300/);
-  assert.ok(marked.length < access.length / 2, `only what is cited: ${marked}`);
+  assert.match(marked, /^Random access is a procedure by which a terminal gets uplink timing/);
+  assert.doesNotMatch(marked, /expires/, "only what is cited");
   await picture(page, "ask-cited");
   await page.getByRole("link", { name: "Back to the conversation" }).click();
   await page.locator(".turn:focus").waitFor();
@@ -211,7 +211,7 @@ test("what the sources do not support is marked in words, where it stands", asyn
   const page = await open(t, talking);
   await ask(page, "Tell wrongly: what is random access?");
   await last(page).getByText("Partly supported: what the sources do not support is marked").waitFor();
-  await last(page).getByText("It has nine steps [1]. [a number does not stand in what it cites]").waitFor();
+  await last(page).getByText("It has 9 steps [1]. [a number does not stand in what it cites]").waitFor();
   await last(page).getByText(/green cheese\.\s+\[not supported: cites nothing\]/).waitFor();
   const marked = (await last(page).locator(".doubtful").allTextContents()).join("");
   assert.ok(!marked.includes("uplink timing"), `what is supported is not marked: ${marked}`);
@@ -231,7 +231,7 @@ test("a refusal names what is nearest", async (t) => {
 
 test("nothing that a model writes acts on the page", async (t) => {
   const page = await open(t, talking);
-  await put(page, "hostile <img src=x onerror=window.acted=40> what is random access?");
+  await put(page, "What is random access, the procedure by which a terminal gets uplink timing? <img src=x onerror=window.acted=40>");
   await turns(page).and(page.locator("[aria-busy=false]")).waitFor();
   await last(page).locator("a.citation").first().waitFor();
   for (const step of ["as it came", "loaded anew"]) {

@@ -90,8 +90,9 @@ impl Run {
 
     /// Ends when somebody asks for it to end.
     pub async fn stopped(&self) {
-        // The sender is part of the run, so it cannot be gone.
-        let _stopped = self.stopped.subscribe().wait_for(|stopped| *stopped).await;
+        let mut stopped = self.stopped.subscribe();
+        // The sender is part of the run, so it is not gone.
+        stopped.wait_for(|stopped| *stopped).await.ok();
     }
 
     /// Ends when nobody has read it for this long.

@@ -33,7 +33,7 @@ function App() {
   const View = view === "documents" && route.id ? DocumentView : VIEWS[view];
   return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${t("skip")}</a>
     <${Header} view=${view} />
-    <main id="main" tabindex="-1" ref=${main} key=${`${language} ${view} ${route.id ?? ""}`}>
+    <main id="main" tabindex="-1" ref=${main} key=${`${language} ${view} ${view === "ask" ? "" : route.id ?? ""}`}>
       <h1 class=${["search", "ask"].includes(view) || route.id ? "hidden" : ""}>${t(`view.${view}`)}</h1>
       ${route.view && !(route.view in VIEWS) && html`<p class="notice">${t("view.unknown", { view: route.view })}</p>`}
       <${View} id=${route.id} parameters=${route.parameters} />

@@ -38,9 +38,17 @@ function useTalk(id) {
   return talk;
 }
 
+/** The list stays as it is while one conversation after the other is looked at. */
 export function Ask({ id, parameters }) {
-  const talk = useTalk(id);
   const choices = useChoices();
+  return html`<div class="ask columns">
+    <${History} id=${id} />
+    <${Conversation} key=${id} id=${id} wanted=${parameters.get("turn")} choices=${choices} />
+  </div>`;
+}
+
+function Conversation({ id, wanted, choices }) {
+  const talk = useTalk(id);
   const [settings, change] = useSettings(id);
   const [refused, setRefused] = useState(null);
   const wishes = useRef(null);
@@ -55,18 +63,16 @@ export function Ask({ id, parameters }) {
   }, [talk]);
   const spoken = useSpoken(talk);
   useEscape(talk);
-  return html`<div class="ask columns">
-    <${History} id=${id} />
-    <section class="talk" aria-label=${t("view.ask")}>
-      ${talk ? html`<${Talking} talk=${talk} wanted=${parameters.get("turn")} onAsk=${ask} />` : html`<${Empty}><p>${t("ask.welcome")}</p><//>`}
-      <div class="composer">
-        <${ProblemNotice} problem=${problemOf(refused ?? talk?.refused) ?? talk?.problem} />
-        <${Composer} key=${id} talk=${talk} returned=${(refused ?? talk?.refused)?.question} limit=${choices?.query_limit_bytes} isFirst=${!parameters.has("turn")} onAsk=${ask} />
-        <${Settings} settings=${settings} choices=${choices} onChange=${change} />
-      </div>
-      <p class="hidden" role="status">${spoken}</p>
-    </section>
-  </div>`;
+  const unasked = refused ?? talk?.refused;
+  return html`<section class="talk" aria-label=${t("view.ask")}>
+    ${talk ? html`<${Talking} talk=${talk} wanted=${wanted} onAsk=${ask} />` : html`<${Empty}><p>${t("ask.welcome")}</p><//>`}
+    <div class="composer">
+      <${ProblemNotice} problem=${problemOf(unasked) ?? talk?.problem} />
+      <${Composer} talk=${talk} returned=${unasked?.question} limit=${choices?.query_limit_bytes} isFirst=${!wanted} onAsk=${ask} />
+      <${Settings} settings=${settings} choices=${choices} onChange=${change} />
+    </div>
+    <p class="hidden" role="status">${spoken}</p>
+  </section>`;
 }
 
 /** Why a question was not taken. */
