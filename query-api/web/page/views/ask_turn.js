@@ -1,6 +1,6 @@
 // A question and what became of it: the steps of an answer on its way, the answer with what it says of itself, or why there is none.
 import { html, classes, Fragment, useMemo, useState } from "../html.js";
-import { milliseconds, named, number, percent, shortTime, t } from "../words.js";
+import { duration, milliseconds, named, percent, shortTime, t } from "../words.js";
 import { CopyButton } from "../parts/copy.js";
 import { ProblemNotice } from "../parts/notice.js";
 import { isWebAddress, Pictures } from "../parts/pictures.js";
@@ -114,7 +114,7 @@ function How({ answer }) {
     ["ask.tokens", answer.tokens && t("ask.tokenCounts", answer.tokens)],
     ["ask.took", answer.steps.map(({ step, ms }) => `${named("ask.step", step)} ${milliseconds(ms)}`).join(" · ")],
   ].filter(([, value]) => value);
-  return html`<details class="how"><summary>${t("ask.how", { seconds: number(answer.took_ms / 1000, { maximumFractionDigits: 1 }) })}</summary>
+  return html`<details class="how"><summary>${t("ask.how", { time: duration(answer.took_ms) })}</summary>
     <dl>${rows.map(([name, value]) => html`<${Fragment} key=${name}><dt>${t(name)}</dt><dd>${value}</dd><//>`)}</dl></details>`;
 }
 
