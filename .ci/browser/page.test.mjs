@@ -4,24 +4,16 @@
 // the binary, so that a change of it needs no build.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 
+import { assertAccessible, launch, openPage, PAGE_FOLDER, picture } from "./browser.mjs";
 import { documents, many, PAYLOADS, SETS } from "./documents.mjs";
 import { Server, until } from "./server.mjs";
 
-const here = path.dirname(fileURLToPath(import.meta.url));
-const packages = createRequire(path.join(here, "../../.tributary/browser/package.json"));
-const { chromium } = packages("playwright-core");
-const axe = await readFile(packages.resolve("axe-core/axe.min.js"), "utf8");
-const screenshots = process.env.TRIBUTARY_SCREENSHOTS;
-
-const SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const MANY = 300;
-const VIEWS = ["search", "search?q=scheduler%20slices&explain=1", "documents", "sets", "dead-letters", "operations"];
+const VIEWS = ["search", "ask", "search?q=scheduler%20slices&explain=1", "documents", "sets", "dead-letters", "operations"];
 
 let server;
 let browser;
@@ -31,7 +23,7 @@ before(async () => {
   server = await Server.start(path.resolve(process.env.TRIBUTARY_BINARY));
   await server.call("PUT", "knowledge-sets", SETS);
   ids = await server.publish([...documents(), ...many(MANY)]);
-  browser = await chromium.launch({ executablePath: process.env.TRIBUTARY_CHROMIUM, args: SWITCHES });
+  browser = await launch();
 });
 
 after(async () => {
@@ -39,32 +31,7 @@ after(async () => {
   await server?.stop();
 });
 
-/** A page of its own at an address of the page; what goes wrong in it fails the test. */
-async function open(t, address, { width = 1280, dark = false, language = "en-US" } = {}) {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", locale: language, reducedMotion: "reduce" });
-  context.setDefaultTimeout(60_000);
-  if (process.env.TRIBUTARY_PAGE) await fromFolder(context, path.resolve(process.env.TRIBUTARY_PAGE));
-  const page = await context.newPage();
-  const errors = [];
-  page.on("pageerror", (error) => errors.push(error.stack));
-  page.on("dialog", (dialog) => { errors.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
-  page.on("console", (message) => { if (message.type() === "error" && !/status of (4|5)\d\d/.test(message.text())) errors.push(message.text()); });
-  page.on("request", (request) => { if (!request.url().startsWith(server.url) && !request.url().startsWith("data:")) errors.push(`another host: ${request.url()}`); });
-  t.after(async () => {
-    await context.close();
-    assert.deepEqual(errors, []);
-  });
-  await page.goto(`${server.url}/#/${address}`);
-  await page.locator("main h1").waitFor({ state: "attached" });
-  return page;
-}
-
-/** The page of a folder instead of the one in the binary. */
-async function fromFolder(context, folder) {
-  await context.route(`${server.url}/`, (route) => route.fulfill({ path: path.join(folder, "../index.html") }));
-  await context.route(`${server.url}/page/**`, (route) => route.fulfill({ path: path.join(folder, new URL(route.request().url()).pathname.slice("/page/".length)) }));
-}
-
+const open = (t, address, options) => openPage(t, browser, server.url, address, options);
 const hits = (page) => page.locator(".hit");
 const marks = async (page) => [...new Set(await page.locator(".hit mark").allTextContents())];
 const rows = (page) => page.locator("tr.row");
@@ -312,7 +279,7 @@ test("no view has serious findings of accessibility or is wider than the screen"
       await page.waitForFunction(() => !document.querySelector(".busy") && document.querySelector("main h1"));
       if (view.includes("q=")) await hits(page).first().waitFor();
       if (view.startsWith("documents")) await page.locator("tr.row a, .piece").first().waitFor();
-      if (screenshots) await page.screenshot({ path: path.join(screenshots, `${view.replace(/\W+/g, "-").slice(0, 30)}-${width}-${dark ? "dark" : "light"}.png`) });
+      await picture(page, `${view.replace(/\W+/g, "-").slice(0, 30)}-${width}-${dark ? "dark" : "light"}`);
       await assertAccessible(page, `${view} at ${width} ${dark ? "dark" : "light"} ${language}`);
     }
   }
@@ -327,17 +294,8 @@ test("an address of no view, and a filter that nothing meets, are told", async (
   assert.equal(await page.getByText("There is no page").count(), 0);
 });
 
-async function assertAccessible(page, where) {
-  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
-  assert.deepEqual(serious.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`), [], where);
-  const room = await page.evaluate(() => [document.scrollingElement.scrollWidth, innerWidth]);
-  assert.ok(room[0] <= room[1], `${where}: ${room[0]} pixels wide`);
-}
-
 test("both languages have every word, and the page asks for no other", async () => {
-  const web = path.join(here, "../../query-api/web/page");
+  const web = PAGE_FOLDER;
   const [en, zh] = await Promise.all(["en", "zh"].map(async (one) => JSON.parse(await readFile(path.join(web, "words", `${one}.json`), "utf8"))));
   assert.deepEqual(Object.keys(en), Object.keys(zh));
   const files = (await readdir(web, { recursive: true })).filter((file) => file.endsWith(".js") && !file.startsWith("vendor"));

@@ -1,8 +1,9 @@
 // The real binary on a free port, with a data folder of its own and hashing models; and what the tests publish.
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { connect, createServer } from "node:net";
 import { createInterface } from "node:readline";
 
 const DEADLINE_MS = 120_000;
@@ -19,18 +20,31 @@ export async function until(what, holds) {
 }
 
 export class Server {
-  static async start(binary) {
+  /** `settings` are names with their values; `script` is what a scripted language model says. */
+  static async start(binary, { settings = {}, script } = {}) {
     const folder = await mkdtemp(path.join(tmpdir(), "tributary-page-"));
     const environment = { ...process.env, TRIBUTARY__MODELS__KIND: "hashing", TRIBUTARY__TELEMETRY__FILTER: "warn" };
-    const child = spawn(binary, ["run", "--listen", "127.0.0.1:0", "--data-dir", path.join(folder, "data")], { cwd: folder, env: environment, stdio: ["ignore", "pipe", "inherit"] });
-    const server = new Server(child, folder);
-    server.url = await server.firstAddress();
-    await until("the server is ready", async () => (await fetch(`${server.url}/health/readyz`).catch(() => null))?.ok);
+    if (script) Object.assign(settings, await scripted(folder, script));
+    for (const [name, value] of Object.entries(settings)) environment[`TRIBUTARY__${name.replaceAll(".", "__").toUpperCase()}`] = String(value);
+    const server = new Server(binary, folder, environment);
+    await server.run("127.0.0.1:0");
     return server;
   }
 
-  constructor(child, folder) {
-    Object.assign(this, { child, folder });
+  constructor(binary, folder, environment) {
+    Object.assign(this, { binary, folder, environment });
+  }
+
+  async run(listen) {
+    const options = { cwd: this.folder, env: this.environment, stdio: ["ignore", "pipe", "inherit"] };
+    this.child = spawn(this.binary, ["run", "--listen", listen, "--data-dir", path.join(this.folder, "data")], options);
+    this.url = await this.firstAddress();
+    await until("the server is ready", async () => (await fetch(`${this.url}/health/readyz`).catch(() => null))?.ok);
+  }
+
+  /** Starts it on the same folder and address, once it has ended. */
+  again() {
+    return this.run(new URL(this.url).host);
   }
 
   /** What it prints first has its address. */
@@ -68,12 +82,56 @@ export class Server {
   }
 
   async stop() {
+    await this.end("SIGTERM");
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** Ends it; what it kept stays. */
+  async end(signal) {
     this.child.removeAllListeners("exit");
     const ended = new Promise((done) => this.child.on("exit", done));
-    this.child.kill("SIGTERM");
+    this.child.kill(signal);
     const tooLong = setTimeout(() => this.child.kill("SIGKILL"), DEADLINE_MS);
     await ended;
     clearTimeout(tooLong);
-    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Settings of a language model that answers with what a script says. */
+async function scripted(folder, script) {
+  const file = path.join(folder, "script.json");
+  await writeFile(file, JSON.stringify(script));
+  const talker = "models.chat.endpoints.talker";
+  return { [`${talker}.kind`]: "scripted", [`${talker}.model`]: "parrot", [`${talker}.script_file`]: file, "models.chat.roles.answer.endpoint": "talker" };
+}
+
+/** A way to a server that can be cut: those who are connected lose their connection and may come again. */
+export class Wire {
+  static async to(server) {
+    const wire = new Wire();
+    const { hostname, port } = new URL(server.url);
+    wire.sockets = new Set();
+    wire.listener = createServer((near) => wire.join(near, connect(Number(port), hostname)));
+    await new Promise((done) => wire.listener.listen(0, "127.0.0.1", done));
+    wire.url = `http://127.0.0.1:${wire.listener.address().port}`;
+    return wire;
+  }
+
+  join(near, far) {
+    for (const [one, other] of [[near, far], [far, near]]) {
+      this.sockets.add(one);
+      one.on("error", () => other.destroy());
+      one.on("close", () => { this.sockets.delete(one); other.destroy(); });
+      one.pipe(other);
+    }
+  }
+
+  cut() {
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  close() {
+    this.cut();
+    this.listener.close();
   }
 }

@@ -95,6 +95,8 @@ codes! {
     IdempotencyMismatch => "idempotency_mismatch", 422, "The idempotency key was used for another request", Conflict;
     /// A request with the same idempotency key is still being worked on.
     IdempotencyInProgress => "idempotency_in_progress", 409, "The same request is still being worked on", Conflict;
+    /// Whoever asked stopped the answer.
+    Stopped => "stopped", 409, "The answer was stopped", Conflict;
     /// The caller may not do this.
     Denied => "denied", 403, "This is not allowed", Denied;
     /// Too many searches or large bodies at once; come again after the time in `Retry-After`.

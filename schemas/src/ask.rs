@@ -146,6 +146,14 @@ pub struct AskRequest {
     /// Return how the question was understood, and the plans of its searches.
     #[serde(default)]
     pub explain: bool,
+    /// How long the answer goes on while nobody reads it, in milliseconds, at most 60000: for
+    /// readers who come back. The server's setting when absent.
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub abandoned_after_ms: Option<u64>,
 }
 
 /// What kind of answer it is.

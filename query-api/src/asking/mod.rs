@@ -32,6 +32,9 @@ use remembered::{Remembered, SummingUp};
 use run::Run;
 use runs::Runs;
 
+/// Longest time that a question may ask for its answer to go on unread, in milliseconds.
+const MAX_ABANDONED_AFTER_MS: u64 = 60_000;
+
 /// Takes questions.
 pub struct Asking {
     asker: Arc<Asker>,
@@ -196,14 +199,24 @@ impl Asking {
         seen: usize,
         principal: &Principal,
     ) -> std::result::Result<AskEvents, Problem> {
+        Ok(read(&self.run(id, principal)?, seen))
+    }
+
+    /// Stops an answer and waits for its end; one that is over stays as it is. `not_found` as
+    /// [`Asking::resume`].
+    pub async fn stop(&self, id: &str, principal: &Principal) -> std::result::Result<(), Problem> {
+        self.run(id, principal)?.stop().await;
+        Ok(())
+    }
+
+    fn run(&self, id: &str, principal: &Principal) -> std::result::Result<Arc<Run>, Problem> {
         let run = self.runs.get(id).filter(|run| run.principal == *principal);
-        let run = run.ok_or_else(|| {
+        run.ok_or_else(|| {
             let what = format!("there is no answer `{id}` that could be read on");
             let minutes = self.config.resume_seconds.div_ceil(60);
             Problem::new(Code::NotFound, what)
                 .with_hint(format!("answers are kept for {minutes} minutes; ask again"))
-        })?;
-        Ok(read(&run, seen))
+        })
     }
 }
 
@@ -232,6 +245,15 @@ fn checked(mut request: AskRequest) -> std::result::Result<AskRequest, Problem> 
             "the conversation knows its history; leave `history` out",
         );
     }
+    if request
+        .abandoned_after_ms
+        .is_some_and(|after| after > MAX_ABANDONED_AFTER_MS)
+    {
+        return invalid(
+            &format!("`abandoned_after_ms` is above {MAX_ABANDONED_AFTER_MS}"),
+            "the answer is read again with `GET /v1/ask/{id}` while it goes on",
+        );
+    }
     Ok(request)
 }
 
@@ -251,6 +273,7 @@ struct Work {
 enum Unanswered {
     Failed(SearchError),
     Abandoned,
+    Stopped,
     Stopping,
     TooSlow,
 }
@@ -286,18 +309,20 @@ impl Work {
     async fn work(&self, asked: &Asked) -> std::result::Result<Answer, Unanswered> {
         let (events, mut receiver) = Events::channel();
         let mut stopping = self.stopping.clone();
-        let abandoned = self
-            .run
-            .abandoned(Duration::from_millis(self.config.abandoned_after_ms));
+        let abandoned_after = asked.request.abandoned_after_ms;
+        let abandoned_after = abandoned_after.unwrap_or(self.config.abandoned_after_ms);
+        let abandoned = self.run.abandoned(Duration::from_millis(abandoned_after));
+        let stopped = self.run.stopped();
         let too_slow = tokio::time::sleep(Duration::from_millis(self.config.timeout_ms));
         let answer = self.asker.ask(asked, &events);
-        tokio::pin!(answer, abandoned, too_slow);
+        tokio::pin!(answer, abandoned, stopped, too_slow);
         let answered = loop {
             tokio::select! {
                 biased;
                 Some(event) = receiver.recv() => self.run.push(event),
                 answered = &mut answer => break answered.map_err(Unanswered::Failed),
                 () = &mut abandoned => break Err(Unanswered::Abandoned),
+                () = &mut stopped => break Err(Unanswered::Stopped),
                 _ = stopping.wait_for(|stopping| *stopping) => break Err(Unanswered::Stopping),
                 () = &mut too_slow => break Err(Unanswered::TooSlow),
             }
@@ -337,6 +362,9 @@ fn failure(unanswered: Unanswered, config: &AskConfig) -> AskFailure {
         Unanswered::Abandoned => {
             let what = "nobody read the answer any more, so it was given up";
             Problem::new(Code::Unavailable, what).with_hint("ask again")
+        }
+        Unanswered::Stopped => {
+            Problem::new(Code::Stopped, "the answer was stopped").with_hint("ask again")
         }
         Unanswered::Stopping => {
             let what = "the server stopped while it answered";

@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures::Stream;
 use futures::stream::unfold;
+use futures::{Stream, StreamExt};
 use tokio::sync::watch;
 use tributary_retrieval::Principal;
 use tributary_schemas::ask::AskEvent;
@@ -20,6 +20,7 @@ pub struct Run {
     /// How many events there are.
     count: watch::Sender<usize>,
     readers: watch::Sender<usize>,
+    stopped: watch::Sender<bool>,
     ended: Mutex<Option<Instant>>,
 }
 
@@ -40,6 +41,7 @@ impl Run {
             events: Mutex::default(),
             count: watch::Sender::new(0),
             readers: watch::Sender::new(0),
+            stopped: watch::Sender::new(false),
             ended: Mutex::default(),
         })
     }
@@ -77,6 +79,20 @@ impl Run {
             let event = reader.next().await?;
             Some(((reader.next, event), reader))
         })
+    }
+
+    /// Asks for it to end, and comes back when it has.
+    pub async fn stop(self: &Arc<Self>) {
+        self.stopped.send_replace(true);
+        let rest = self.read(usize::MAX);
+        rest.for_each(|_| std::future::ready(())).await;
+    }
+
+    /// Ends when somebody asks for it to end.
+    pub async fn stopped(&self) {
+        let mut stopped = self.stopped.subscribe();
+        // The sender is part of the run, so it is not gone.
+        stopped.wait_for(|stopped| *stopped).await.ok();
     }
 
     /// Ends when nobody has read it for this long.
@@ -128,7 +144,6 @@ impl Drop for Reader {
 
 #[cfg(test)]
 mod tests {
-    use futures::StreamExt;
     use tributary_schemas::ask::AskFailure;
 
     use super::*;
@@ -175,5 +190,17 @@ mod tests {
         assert!(tokio::time::timeout(pause, &mut abandoned).await.is_err());
         drop(again);
         abandoned.await;
+    }
+
+    #[tokio::test]
+    async fn who_stops_it_waits_for_its_end() {
+        let run = Run::new("r".to_owned(), Principal::unrestricted());
+        run.push(chunk("a"));
+        let mut stop = Box::pin(run.stop());
+        assert!(futures::poll!(&mut stop).is_pending());
+        run.stopped().await;
+        run.push(last());
+        stop.await;
+        run.stop().await;
     }
 }

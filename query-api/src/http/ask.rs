@@ -1,4 +1,4 @@
-//! `POST /v1/ask` and `GET /v1/ask/{id}`: an answer as JSON or as server-sent events.
+//! `POST /v1/ask`, and `GET` and `DELETE /v1/ask/{id}`: an answer as JSON or as server-sent events.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -66,6 +66,16 @@ pub async fn resume(
     };
     let events = state.asking.resume(&id, seen, &caller.0)?;
     Ok(streamed(events, state.asking.heartbeat()))
+}
+
+/// Stops an answer. Its readers get the event `error` with the code `stopped`.
+pub async fn stop(
+    state: web::Data<ServerState>,
+    caller: Caller,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    state.asking.stop(&id, &caller.0).await?;
+    Ok(HttpResponse::NoContent().finish())
 }
 
 /// Where a reader stopped.

@@ -76,7 +76,11 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource("/v1/tables/{id}").route(web::get().to(tables::get)))
         .service(resource("/v1/search").route(web::post().to(search::search)))
         .service(resource("/v1/ask").route(web::post().to(ask::ask)))
-        .service(resource("/v1/ask/{id}").route(web::get().to(ask::resume)))
+        .service(
+            resource("/v1/ask/{id}")
+                .route(web::get().to(ask::resume))
+                .route(web::delete().to(ask::stop)),
+        )
         .service(resource("/v1/code/search").route(web::post().to(search::search_code)))
         .service(resource("/v1/facets").route(web::get().to(facets::choices)))
         .service(resource("/v1/rendered").route(web::post().to(rendered::render)))

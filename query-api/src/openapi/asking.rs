@@ -10,6 +10,8 @@ pub fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let question = "Ask a question: an answer that cites what it is made from. With \
         `Accept: text/event-stream` it comes as it is written, in events that end in `done` or `error`";
     let again = "Read an answer again, or on from `Last-Event-ID`, for some minutes";
+    let stop = "Stop an answer; its readers get `error` with the code `stopped`. Comes back when it \
+        has ended";
     let headers: &[_] = &[
         (
             "Idempotency-Key",
@@ -36,6 +38,7 @@ pub fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             headers: &headers[1..],
             ..operation("get", "/v1/ask/{id}", again, 200, Some(events(schemas)))
         },
+        operation("delete", "/v1/ask/{id}", stop, 204, None),
     ]
 }
 

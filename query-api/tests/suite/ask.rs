@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tributary_models::chat::{ChatConfig, ChatModels, Role, SharedObserver, Unobserved};
+use tributary_schemas::conversation::{Turn, TurnState};
 
 use crate::common::backend::Settings;
 use crate::common::client::{Answer, Server};
@@ -488,4 +489,62 @@ async fn markup_in_an_answer_is_text_and_does_nothing_where_it_is_shown() {
     let html = shown["html"][0].as_str().unwrap();
     assert!(!html.contains("<script"), "{html}");
     assert!(html.contains("scheduler picks"), "{html}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopped_answer_leaves_its_question_and_room_for_the_next() {
+    let script = json!([
+        {"times": 1, "reply": "many words come here", "piece_characters": 1, "piece_delay_ms": 60_000},
+        {"reply": "It picks the next task [1]."},
+    ]);
+    let server = server_that_says(script).await;
+    let store = &server.kept.conversations;
+    let id = store.create(None, "").await.unwrap().id;
+    let body = json!({"question": "What does the scheduler do?", "conversation_id": id});
+    let reader = server.open("/v1/ask", &[JSON, EVENTS], &body).await;
+    let answer = format!("/v1/ask/{}", reader.header("x-answer-id"));
+    let stopped = server.send("DELETE", &answer, &[], b"").await;
+    assert_eq!(stopped.status, 204, "{stopped:?}");
+    let rest = reader.rest().await;
+    assert!(rest.contains(r#""code":"stopped""#), "{rest}");
+    let turns = turns(&server, &id).await;
+    assert_eq!(turns[0].failure.as_ref().unwrap().code, "stopped");
+    assert_eq!(server.post("/v1/ask", &body).await.status, 200);
+    let again = server.send("DELETE", &answer, &[], b"").await;
+    assert_eq!(again.status, 204, "what is over stays as it is");
+    let unknown = server.send("DELETE", "/v1/ask/0123", &[], b"").await;
+    assert_eq!(
+        (unknown.status, unknown.code().as_str()),
+        (404, "not_found")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_goes_on_unread_for_as_long_as_its_question_says() {
+    let script = json!([
+        {"reply": "It picks the next task [1].", "piece_characters": 9, "piece_delay_ms": 500},
+    ]);
+    let server = server_that_says(script).await;
+    let id = server.kept.conversations.create(None, "").await.unwrap().id;
+    let body = |after: u64| json!({"question": "What does the scheduler do?", "conversation_id": id, "abandoned_after_ms": after});
+    let refused = server.post("/v1/ask", &body(60_001)).await;
+    assert_eq!((refused.status, refused.code().as_str()), (400, "invalid"));
+    drop(server.open("/v1/ask", &[JSON, EVENTS], &body(60_000)).await);
+    let kept = loop {
+        let turn = turns(&server, &id).await.remove(0);
+        if turn.state != TurnState::Pending {
+            break turn;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    assert_eq!(kept.state, TurnState::Answered, "{kept:?}");
+}
+
+async fn turns(server: &Server, conversation: &str) -> Vec<Turn> {
+    let all = tributary_store::conversations::TurnQuery {
+        limit: 10,
+        ..Default::default()
+    };
+    let store = &server.kept.conversations;
+    store.turns(None, conversation, all).await.unwrap().items
 }

@@ -5,16 +5,23 @@ const BUSY = 429;
 
 /** A refusal: `message`, and where the server gave them `hint`, `trace`, `status`, `code`. */
 export class Problem extends Error {
-  constructor(message, { hint = null, trace = null, status = 0, code = "" } = {}) {
+  constructor(message, { hint = null, trace = null, status = 0, code = "", isTranslated = status === 0 } = {}) {
     super(message);
-    Object.assign(this, { hint, trace, status, code });
+    Object.assign(this, { hint, trace, status, code, isTranslated });
   }
 }
 
 function problemOf(response, body) {
-  if (response.status === BUSY) return new Problem(t("problem.busy"), { status: BUSY, trace: body?.trace_id });
+  if (response.status === BUSY) return busy(response, body);
   const message = body?.detail ?? `${response.status} ${response.statusText}`;
   return new Problem(message, { hint: body?.hint, trace: body?.trace_id, status: response.status, code: body?.code });
+}
+
+function busy(response, body) {
+  const header = response.headers ? response.headers.get("retry-after") : response.getResponseHeader("retry-after");
+  const seconds = Number.parseInt(header, 10);
+  const message = seconds > 0 ? t("problem.busyFor", { count: seconds }) : t("problem.busy");
+  return new Problem(message, { status: BUSY, code: body?.code, trace: body?.trace_id, isTranslated: true });
 }
 
 async function parsed(response) {
@@ -27,23 +34,57 @@ async function parsed(response) {
 }
 
 /** The answer as JSON. `body` is sent as JSON, a form as it is. */
-export async function call(method, path, body, { signal } = {}) {
-  const options = { method, signal, headers: {} };
+export async function call(method, path, body, options) {
+  return parsed(await sent(method, path, body, options));
+}
+
+/** The response of a request that was not refused. */
+async function sent(method, path, body, { signal, headers = {} } = {}) {
+  const options = { method, signal, headers: { ...headers } };
   if (body instanceof FormData) options.body = body;
   else if (body !== undefined) {
     options.body = JSON.stringify(body);
     options.headers["content-type"] = "application/json";
   }
-  let response;
+  const response = await connected(() => fetch(path, options));
+  if (!response.ok) throw problemOf(response, await parsed(response));
+  return response;
+}
+
+/** What the browser calls a failure of the network is a problem like others. */
+async function connected(work) {
   try {
-    response = await fetch(path, options);
+    return await work();
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Problem(t("problem.offline"));
   }
-  const answer = await parsed(response);
-  if (!response.ok) throw problemOf(response, answer);
-  return answer;
+}
+
+/** Reads server-sent events: `onOpen(headers)`, then `onEvent({id, event, data})` for each, `data` as JSON. Resolves when the stream ends. */
+export async function readEvents(method, path, { body, headers, signal, onOpen, onEvent }) {
+  const response = await sent(method, path, body, { signal, headers: { ...headers, accept: "text/event-stream" } });
+  onOpen?.(response.headers);
+  const decoder = new TextDecoder();
+  const reader = response.body.getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await connected(() => reader.read());
+    if (done) return;
+    const blocks = (rest + decoder.decode(value, { stream: true })).split("\n\n");
+    rest = blocks.pop();
+    blocks.map(eventOf).filter(Boolean).forEach(onEvent);
+  }
+}
+
+/** A block of a stream of events; comments are none. */
+function eventOf(block) {
+  const fields = {};
+  for (const line of block.split("\n")) {
+    const [, name, value] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    if (name) fields[name] = value;
+  }
+  return fields.data === undefined ? null : { ...fields, data: JSON.parse(fields.data) };
 }
 
 export const get = (path, options) => call("GET", path, undefined, options);

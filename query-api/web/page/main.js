@@ -4,6 +4,7 @@ import { address, go, useRoute } from "./router.js";
 import { currentLanguage, LANGUAGES, preferredLanguage, speak, t, useLanguage } from "./words.js";
 import { kept, keep } from "./kept.js";
 import { useLive } from "./live.js";
+import { Ask } from "./views/ask.js";
 import { DeadLetters, useDeadLetterCount } from "./views/dead_letters.js";
 import { DocumentView } from "./views/document.js";
 import { Documents } from "./views/documents.js";
@@ -13,6 +14,7 @@ import { Sets } from "./views/sets.js";
 
 const VIEWS = {
   search: Search,
+  ask: Ask,
   documents: Documents,
   sets: Sets,
   "dead-letters": DeadLetters,
@@ -31,20 +33,20 @@ function App() {
   const View = view === "documents" && route.id ? DocumentView : VIEWS[view];
   return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${t("skip")}</a>
     <${Header} view=${view} />
-    <main id="main" tabindex="-1" ref=${main} key=${`${language} ${view} ${route.id ?? ""}`}>
-      <h1 class=${view === "search" || route.id ? "hidden" : ""}>${t(`view.${view}`)}</h1>
+    <main id="main" tabindex="-1" ref=${main} key=${`${language} ${view} ${view === "ask" ? "" : route.id ?? ""}`}>
+      <h1 class=${["search", "ask"].includes(view) || route.id ? "hidden" : ""}>${t(`view.${view}`)}</h1>
       ${route.view && !(route.view in VIEWS) && html`<p class="notice">${t("view.unknown", { view: route.view })}</p>`}
       <${View} id=${route.id} parameters=${route.parameters} />
     </main>`;
 }
 
-/** `/` goes to the question from everywhere. */
+/** `/` goes to the question from everywhere: to that of the view, or to the search. */
 function onSlash(view) {
   const press = (event) => {
     const isTyping = /^(input|select|textarea)$/i.test(event.target.tagName);
     if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     event.preventDefault();
-    if (view !== "search") go(address("search"));
+    if (view !== "search" && view !== "ask") go(address("search"));
     requestAnimationFrame(() => document.getElementById("question")?.select());
   };
   addEventListener("keydown", press);

@@ -60,6 +60,8 @@ export const named = (kind, name) => (loaded[language]?.[`${kind}.${name}`] === 
 export const number = (value, options) => new Intl.NumberFormat(locale(), options).format(value);
 export const percent = (share) => number(share, { style: "percent", maximumFractionDigits: 0 });
 export const milliseconds = (value) => `${number(value, { maximumFractionDigits: 1 })} ${t("unit.ms")}`;
+const seconds = (value) => number(value, { style: "unit", unit: "second", unitDisplay: "short", maximumFractionDigits: 1 });
+export const duration = (ms) => (ms < 1000 ? milliseconds(ms) : seconds(ms / 1000));
 export const shortTime = (ms) => new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short" }).format(ms);
 export const time = (ms) => new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "medium" }).format(ms);
 

@@ -12,8 +12,13 @@ function makeReachable(element) {
   }
 }
 
-export function Markup({ markup }) {
+/** What a reader sees of markup, read without showing it. */
+export const textOf = (markup) => new DOMParser().parseFromString(markup, "text/html").body.textContent;
+
+/** `onShown(element)` may change the elements, which stay as it leaves them until the markup is another. */
+export function Markup({ markup, onShown }) {
   const place = useRef(null);
+  useLayoutEffect(() => { onShown?.(place.current); }, [markup]);
   useLayoutEffect(() => {
     const observer = new ResizeObserver(() => makeReachable(place.current));
     observer.observe(place.current);

@@ -5,7 +5,7 @@ import { t } from "../words.js";
 export function ProblemNotice({ problem }) {
   if (!problem) return null;
   return html`<div class="notice bad" role="alert">
-    <span lang=${problem.status ? "en" : undefined}>${problem.message}</span>
+    <span lang=${problem.isTranslated ? undefined : "en"}>${problem.message}</span>
     ${problem.hint && html`<small lang="en">${problem.hint}</small>`}
     ${problem.trace && html`<small>${t("problem.trace")} <code>${problem.trace}</code></small>`}
   </div>`;

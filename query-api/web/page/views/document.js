@@ -4,7 +4,8 @@ import { call, documentPath, get, markdownOf, rendered } from "../api.js";
 import { address, go } from "../router.js";
 import { named, number, percent, t, time } from "../words.js";
 import { CarefulButton } from "../parts/careful.js";
-import { Markup } from "../parts/markup.js";
+import { Markup, textOf } from "../parts/markup.js";
+import { markTexts } from "../parts/marking.js";
 import { Busy, Empty, ProblemNotice } from "../parts/notice.js";
 import { isWebAddress, Pictures } from "../parts/pictures.js";
 import { useResource } from "../parts/resource.js";
@@ -15,11 +16,12 @@ import { useSetNames } from "./sets_names.js";
 /** Characters that two passages must share at their seam to be an overlap and no accident. */
 const SHORTEST_OVERLAP = 24;
 
-async function read(id, question, options) {
+async function read(id, question, cited, options) {
   const report = await get(`${documentPath(id)}?passages=true`, options);
   const pieces = pieced(report.passages ?? []);
   const markup = await rendered(pieces.map(markdownOf), question, options);
-  return { report, pieces: pieces.map((piece, at) => ({ ...piece, markup: markup[at] })) };
+  const quotes = await rendered(cited, null, options);
+  return { report, pieces: pieces.map((piece, at) => ({ ...piece, markup: markup[at] })), quotes: quotes.map(textOf) };
 }
 
 /**
@@ -50,24 +52,52 @@ function withoutOverlap(before, text) {
 }
 
 export function DocumentView({ id, parameters }) {
-  const [question, chunk] = [parameters.get("q"), parameters.get("chunk")];
-  const { value, problem, busy } = useResource((options) => read(id, question, options), `${id} ${question}`);
-  const back = question ? address("search", { parameters: { q: question } }) : address("documents");
-  return html`<p><a href=${back} onClick=${(event) => { if (question && history.length > 1) { event.preventDefault(); history.back(); } }}>← ${t(question ? "document.toHits" : "document.toList")}</a></p>
+  const [question, chunk, cited] = [parameters.get("q"), parameters.get("chunk"), parameters.getAll("mark")];
+  const { value, problem, busy } = useResource((options) => read(id, question, cited, options), `${id} ${question} ${cited}`);
+  return html`<p><${Back} question=${question} conversation=${parameters.get("ask")} turn=${parameters.get("turn")} /></p>
     <${ProblemNotice} problem=${problem} />
     ${!value && busy && html`<${Busy} />`}
     ${value && html`<${Reading} ...${value} chunk=${chunk} />`}`;
 }
 
-function Reading({ report, pieces, chunk }) {
+/** The way back to where the document was named. */
+function Back({ question, conversation, turn }) {
+  if (conversation) return html`<a href=${address("ask", { id: conversation, parameters: { turn } })}>← ${t("document.toTalk")}</a>`;
+  if (!question) return html`<a href=${address("documents")}>← ${t("document.toList")}</a>`;
+  const goBack = (event) => {
+    if (history.length < 2) return;
+    event.preventDefault();
+    history.back();
+  };
+  return html`<a href=${address("search", { parameters: { q: question } })} onClick=${goBack}>← ${t("document.toHits")}</a>`;
+}
+
+/** Marks what an answer cites, in the passage that it came from or else anywhere; gives how many of it are not there. */
+function useCited(place, pieces, quotes) {
+  const [missing, setMissing] = useState(0);
+  useEffect(() => {
+    const make = () => Object.assign(document.createElement("mark"), { className: "cited" });
+    const passage = place.current.querySelector(".piece.found");
+    const inPassage = passage ? markTexts(passage, quotes, make) : [];
+    const elsewhere = quotes.filter((_, at) => !inPassage[at]?.length);
+    const others = markTexts(place.current, elsewhere, make);
+    setMissing(others.filter((parts) => parts.length === 0).length);
+    place.current.querySelector("mark.cited")?.scrollIntoView({ block: "center" });
+  }, [pieces]);
+  return missing;
+}
+
+function Reading({ report, pieces, quotes, chunk }) {
   const shown = report.passages?.length ?? 0;
   const place = useRef(null);
   const headings = useHeadings(place, pieces);
+  const missing = useCited(place, pieces, quotes);
   return html`<article class="document">
     <header class="head"><h2>${titleOf(report)}</h2><${State} state=${report.state} /></header>
     <p class="where"><span class="file">${report.source} / ${report.source_path}</span></p>
     <${Facts} report=${report} />
     ${report.chunks > shown && shown > 0 && html`<p class="notice">${t("document.partly", { shown, count: report.chunks })}</p>`}
+    ${missing > 0 && html`<p class="notice">${t("document.citedMissing")}</p>`}
     <div class="columns">
       <${Outline} headings=${headings} />
       <div class="reading" ref=${place}>

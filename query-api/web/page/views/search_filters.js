@@ -29,7 +29,7 @@ function ordered(values, chosen) {
   return [...chosen.map((value) => ({ value, documents: counts.get(value) ?? 0 })), ...rest];
 }
 
-function Condition({ condition: { name }, chosen, values, onChange }) {
+export function Condition({ condition: { name }, chosen, values, onChange }) {
   const [wanted, setWanted] = useState("");
   const [all, setAll] = useState(false);
   const nameOf = useSetNames();
@@ -73,13 +73,17 @@ function Level({ search, levels, onChange }) {
   </select></label>`;
 }
 
+export function StrategyChoice({ strategy, onChange }) {
+  return html`<label><span>${t("manner.strategy")}</span><select value=${strategy || "hybrid"} onChange=${(event) => onChange({ strategy: event.target.value === "hybrid" ? "" : event.target.value })}>
+    ${["hybrid", "semantic", "full_text"].map((one) => html`<option key=${one} value=${one}>${t(`strategy.${one}`)}</option>`)}
+  </select></label>`;
+}
+
 /** How is searched, rather than in what. */
 function Manner({ search, choices, onChange }) {
   const toggle = (name, label, isOn = search[name]) => html`<label class="check"><input type="checkbox" checked=${isOn} onChange=${() => onChange({ [name]: !search[name] })} /> ${t(label)}</label>`;
   return html`<fieldset><legend>${t("manner")}</legend>
-    <label><span>${t("manner.strategy")}</span><select value=${search.strategy || "hybrid"} onChange=${(event) => onChange({ strategy: event.target.value === "hybrid" ? "" : event.target.value })}>
-      ${["hybrid", "semantic", "full_text"].map((strategy) => html`<option key=${strategy} value=${strategy}>${t(`strategy.${strategy}`)}</option>`)}
-    </select></label>
+    <${StrategyChoice} strategy=${search.strategy} onChange=${onChange} />
     <${LeastRelevance} least=${search.relevance} onChange=${onChange} />
     <${HitsWanted} search=${search} most=${choices?.maximum_top_k} onChange=${onChange} />
     ${choices?.reranker && toggle("norerank", "manner.rerank", !search.norerank)}
@@ -91,7 +95,7 @@ function Manner({ search, choices, onChange }) {
 const SHARES = ["0.25", "0.5", "0.75"];
 
 /** Relevance means the same for every question, unlike the score that orders one answer. */
-function LeastRelevance({ least, onChange }) {
+export function LeastRelevance({ least, onChange }) {
   const shares = least && !SHARES.includes(least) ? [least, ...SHARES] : SHARES;
   return html`<label><span>${t("filter.relevance")}</span><select value=${least} onChange=${(event) => onChange({ relevance: event.target.value })}>
     <option value="">${t("filter.any")}</option>
@@ -99,7 +103,7 @@ function LeastRelevance({ least, onChange }) {
   </select></label>`;
 }
 
-function HitsWanted({ search, most, onChange }) {
+export function HitsWanted({ search, most, onChange, label = "manner.top", usual = 10 }) {
   const [text, setText] = useState(search.top);
   useEffect(() => setText(search.top), [search.top]);
   const take = (event) => {
@@ -107,7 +111,7 @@ function HitsWanted({ search, most, onChange }) {
     if (isValid) onChange({ top: event.target.value });
     else event.target.reportValidity();
   };
-  return html`<label><span>${t("manner.top")}</span><input type="number" min="1" max=${most} placeholder="10" value=${text} onInput=${(event) => setText(event.target.value)} onChange=${take} /></label>`;
+  return html`<label><span>${t(label)}</span><input type="number" min="1" max=${most} placeholder=${String(usual)} value=${text} onInput=${(event) => setText(event.target.value)} onChange=${take} /></label>`;
 }
 
 /** What narrows the search, each with a way to take it back. */
