@@ -44,7 +44,7 @@ async fn ask(server: &Server, question: &str) -> Value {
     answer.json()
 }
 
-async fn stream(server: &Server, body: &Value) -> Answer {
+pub async fn stream(server: &Server, body: &Value) -> Answer {
     let body = body.to_string();
     let headers = [JSON, EVENTS];
     server
@@ -53,7 +53,7 @@ async fn stream(server: &Server, body: &Value) -> Answer {
 }
 
 /// Name and data of each event.
-fn events(answer: &Answer) -> Vec<(String, Value)> {
+pub fn events(answer: &Answer) -> Vec<(String, Value)> {
     assert_eq!(answer.status, 200, "{answer:?}");
     let body = unchunked(&answer.body);
     let mut found = Vec::new();
@@ -84,7 +84,7 @@ pub fn unchunked(body: &str) -> String {
     String::from_utf8(text).unwrap()
 }
 
-fn joined(events: &[(String, Value)]) -> String {
+pub fn joined(events: &[(String, Value)]) -> String {
     let chunks = events.iter().filter(|(name, _)| name == "answer_chunk");
     chunks
         .map(|(_, data)| data["text"].as_str().unwrap())
