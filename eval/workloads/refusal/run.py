@@ -11,98 +11,21 @@ DIR holds the sets (BEIR layout). Without `--models` the embedding is feature ha
 run with the same file fits again without asking. Python 3.11 is enough.
 """
 import argparse
-import collections
 import json
 import pathlib
-import random
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from server import Server, folder_of
+from sets import lines, models, prepare, publish
 
-# Documents whose states are asked for in one request.
-AT_ONCE = 500
 # Hits of a question.
 HITS = 8
 
 
-def lines(file):
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]
-
-
-def read(folder):
-    """Passages by id, questions by id, and the passages that answer each."""
-    passages = {line["_id"]: line for line in lines(folder / "corpus.jsonl")}
-    questions = {line["_id"]: line["text"] for line in lines(folder / "queries.jsonl")}
-    relevant = collections.defaultdict(list)
-    for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]:
-        question, passage, grade = line.split("\t")
-        if int(grade) > 0 and passage in passages and question in questions:
-            relevant[question].append(passage)
-    return passages, questions, relevant
-
-
-def groups(passages, relevant):
-    """Passages that answer one question go together: a translation is no other passage."""
-    parent = {passage: passage for passage in passages}
-
-    def root(passage):
-        while parent[passage] != passage:
-            passage = parent[passage]
-        return passage
-
-    for together in relevant.values():
-        for passage in together[1:]:
-            parent[root(passage)] = root(together[0])
-    return {passage: root(passage) for passage in passages}
-
-
-def prepare(folder, each, seed):
-    """Passages that stay, and so many questions of each kind and half: (half, has_answer, text)."""
-    passages, questions, relevant = read(folder)
-    group_of = groups(passages, relevant)
-    chooser = random.Random(seed)
-    roots = sorted(set(group_of.values()))
-    chooser.shuffle(roots)
-    place = {root: at for at, root in enumerate(roots)}
-    kinds = collections.defaultdict(list)
-    for question in sorted(relevant):
-        at = place[group_of[relevant[question][0]]]
-        kinds["first" if at // 2 % 2 else "second", at % 2 == 0].append(questions[question])
-    asked = []
-    for (half, has_answer), texts in sorted(kinds.items()):
-        chooser.shuffle(texts)
-        asked += [(half, has_answer, text) for text in texts[:each]]
-    kept = [passage for name, passage in passages.items() if place[group_of[name]] % 2 == 0]
-    return kept, asked
-
-
-def publish(server, passages):
-    documents = []
-    for passage in passages:
-        event = {"source": "eval", "document_id": passage["_id"], "media_type": "text/plain", "content": passage["text"]}
-        if passage.get("title"):
-            event["title"] = passage["title"]
-        status, answer = server.ask("POST", "/v1/documents", event)
-        if status != 202:
-            sys.exit(f"not accepted: {status} {answer}")
-        documents.append(passage["_id"])
-    while documents:
-        states = []
-        for start in range(0, len(documents), AT_ONCE):
-            states += server.ask("POST", "/v1/documents/states", {"document_ids": documents[start : start + AT_ONCE]})[1]["documents"]
-        documents = [state["document_id"] for state in states if state and state["state"] not in ("indexed", "skipped")]
-        dead = [state for state in states if state and state["state"] == "dead"]
-        if dead:
-            sys.exit(f"dead: {dead[0]}")
-        if server.process.poll() is not None:
-            sys.exit("the server ended")
-        time.sleep(0.2)
-
-
-def seen(server, name, half, has_answer, question):
+def seen(server, name, row):
     """What is known of a question before anything answers it."""
+    question = row["question"]
     status, answer = server.ask("POST", "/v1/ask", {"question": question})
     if status != 200:
         sys.exit(f"not answered: {status} {answer}")
@@ -112,22 +35,18 @@ def seen(server, name, half, has_answer, question):
     if status != 200:
         sys.exit(f"not searched: {status} {found}")
     hits = [{"relevance": hit.get("relevance"), **hit["scores"]} for hit in found["hits"]]
-    return {"set": name, "half": half, "has_answer": has_answer, "question": question, "best": best, "hits": hits, "unmatched": found.get("unmatched_terms", [])}
+    return {"set": name, **row, "best": best, "hits": hits, "unmatched": found.get("unmatched_terms", [])}
 
 
 def collect(asked, name):
     kept, questions = prepare(asked.data / name, asked.each, asked.seed)
-    settings = {"TELEMETRY__FILTER": "warn", "QUERY_API__ANSWER__REFUSE_BELOW": "0"}
-    if asked.models:
-        settings |= {"MODELS__KIND": "onnx", "MODELS__SEARCH_FOLDERS": json.dumps([str(asked.models.resolve())])}
-    else:
-        settings["MODELS__KIND"] = "hashing"
+    settings = {"TELEMETRY__FILTER": "warn", "QUERY_API__ANSWER__REFUSE_BELOW": "0", **models(asked.models)}
     print(f"{name}: {len(kept)} passages stay, {len(questions)} questions", flush=True)
     with folder_of(None) as folder:
         server = Server(asked.tributary, folder, settings)
         try:
             publish(server, kept)
-            return [seen(server, name, *question) for question in questions]
+            return [seen(server, name, row) for row in questions]
         finally:
             server.end()
 
