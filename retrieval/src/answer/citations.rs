@@ -11,6 +11,8 @@ use super::markers;
 
 /// Longest target of a link behind a citation.
 const MAX_TARGET_BYTES: usize = 300;
+/// Longest beginning of an escape such as `&lbrack`.
+const MAX_ESCAPE_CHARACTERS: usize = 12;
 
 /// What became of a piece.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -218,7 +220,7 @@ impl CitationFilter {
         match character {
             '(' => self.state = State::Target("(".to_owned()),
             // `[1]: …` at the beginning of a line would say where all citations lead.
-            ':' if self.ends_in_citation() => self.text(" :", checked),
+            ':' if self.ends_in_citation() && begins_line(&self.shown) => self.text(" :", checked),
             _ => self.plain(character, checked),
         }
     }
@@ -259,11 +261,22 @@ fn before<'a>(shown: &'a str, blank: &str, state: &State) -> Cow<'a, str> {
     }
 }
 
-/// Whether a bracket or an escape of HTML at the end of the text is not closed.
+/// Whether a bracket or an escape at the end of the text is not closed.
 fn is_open(shown: &str) -> bool {
-    let mut last = shown.chars().rev().take(MAX_TARGET_BYTES);
-    let bracket = last.find(|one| markers::may_begin(*one) || markers::is_closing(*one));
-    bracket.is_some_and(markers::may_begin)
+    let is_bracket = |one: &char| markers::is_opening(*one) || markers::is_closing(*one);
+    let mut brackets = shown.chars().rev().take(MAX_TARGET_BYTES);
+    let mut escapes = shown.chars().rev().take(MAX_ESCAPE_CHARACTERS);
+    let is_escaping = escapes.find(|one| matches!(one, '&' | ';')) == Some('&');
+    let is_bracketed = brackets.find(is_bracket).is_some_and(markers::is_opening);
+    is_bracketed || is_escaping || shown.ends_with('\\')
+}
+
+/// Whether nothing but quotes and marks of lists stand before the citation that the text ends with.
+fn begins_line(shown: &str) -> bool {
+    let line = shown.rsplit('\n').next().unwrap_or_default();
+    let (before, _) = line.rsplit_once('[').unwrap_or_default();
+    let is_mark = |one: char| one.is_ascii_digit() || " \t>-*+.)".contains(one);
+    before.chars().all(is_mark)
 }
 
 #[cfg(test)]
@@ -313,6 +326,18 @@ mod tests {
             ("a [sourdough]", "a [sourdough]", &[], 0),
             ("a [1](http://x/y_(z)", "a [1]", &[1], 0),
             ("a [1](第二节[2])", "a [1] (第二节[2])", &[1, 2], 0),
+            ("a [1](b \"c\")", "a [1] (b \"c\")", &[1], 0),
+            ("[1]: http://x", "[1] : http://x", &[1], 0),
+            ("so [1]: x", "so [1]: x", &[1], 0),
+            ("a [1][b](c)", "a [1] [b](c)", &[1], 0),
+            ("a [ [9] b", "a [  b", &[], 1),
+            ("a [ [1] b", "a [ [1] b", &[1], 0),
+            ("[-1, [9]]", "[-1, ]", &[], 1),
+            ("a &#91;9] &#91;2&#93;", "a [2]", &[2], 1),
+            ("a [**9**] [*1*]", "a [1]", &[1], 1),
+            ("&#9[7]1;9]", "&#9 1;9]", &[], 1),
+            ("\\`[9]\\` AT&T", "\\`\\` AT&T", &[], 1),
+            ("- [2]\n    - [9] a\n", "- [2]\n    - a\n", &[2], 1),
             ("a [0] [00]", "a", &[], 2),
             (
                 "x in [0, 1], y in [-1, 1]",

@@ -112,7 +112,8 @@ fn range(from: u32, to: u32) -> Vec<u32> {
     }
 }
 
-fn is_opening(character: char) -> bool {
+/// Whether this character opens a citation.
+pub fn is_opening(character: char) -> bool {
     matches!(character, '[' | '【' | '［')
 }
 
