@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, Options, Parser, Tag};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 
 /// Reads from the last block on that nothing behind it can change.
 #[derive(Debug, Default)]
@@ -48,6 +48,26 @@ impl CodeReader {
         self.read += before.rfind('\n').map_or(0, |end| end + 1);
         code
     }
+}
+
+/// Bytes of all code of a text, inline and fenced.
+pub fn code(text: &str) -> Vec<Range<usize>> {
+    found(text, |event| {
+        is_fenced(event) || matches!(event, Event::Code(_))
+    })
+    .code
+}
+
+/// Bytes of its fenced blocks.
+pub fn fenced_blocks(text: &str) -> Vec<Range<usize>> {
+    found(text, is_fenced).code
+}
+
+fn is_fenced(event: &Event<'_>) -> bool {
+    let Event::Start(Tag::CodeBlock(kind)) = event else {
+        return false;
+    };
+    matches!(kind, CodeBlockKind::Fenced(_))
 }
 
 fn found(text: &str, is_wanted: impl Fn(&Event<'_>) -> bool) -> Found {

@@ -120,11 +120,9 @@ impl CodeSpans {
     }
 
     fn line(&mut self, mut held: String, next: char, shown: &str) -> Option<Part> {
-        let begins_in_block = || -> bool {
-            self.reader
-                .is_in_block(shown, next.encode_utf8(&mut [0; 4]))
-        };
-        if held.is_empty() && !begins_in_block() {
+        let mut first = [0; 4];
+        let first = next.encode_utf8(&mut first);
+        if held.is_empty() && !self.reader.is_in_block(shown, first) {
             self.in_block = false;
             self.is_prose_line = true;
             return self.prose(next);
@@ -334,7 +332,6 @@ mod tests {
             "a `b\n# c` [1]",
             "a\n     ```\n[1]\n",
             "<div>\n`[1]`\n</div>",
-            "$`[1]`$",
             "- a\n\n    b[1]\n",
             "| a | b |\n|---|---|\n| `a | b[1]` |",
         ];
