@@ -11,8 +11,8 @@ use super::markers;
 
 /// Longest target of a link behind a citation.
 const MAX_TARGET_BYTES: usize = 300;
-/// Longest beginning of an escape such as `&lbrack`.
-const MAX_ESCAPE_CHARACTERS: usize = 12;
+/// Stands for a citation that was taken out of the beginning of another one.
+const TAKEN_OUT: &str = "…";
 
 /// What became of a piece.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -202,7 +202,7 @@ impl CitationFilter {
             self.blank.clear();
             // What stood before and behind it must not become a citation together.
             if is_open(&self.shown) {
-                self.text(" ", checked);
+                self.text(TAKEN_OUT, checked);
             }
         }
         for number in &valid {
@@ -261,14 +261,13 @@ fn before<'a>(shown: &'a str, blank: &str, state: &State) -> Cow<'a, str> {
     }
 }
 
-/// Whether a bracket or an escape at the end of the text is not closed.
+/// Whether what comes next may make a citation of the end of the text.
 fn is_open(shown: &str) -> bool {
-    let is_bracket = |one: &char| markers::is_opening(*one) || markers::is_closing(*one);
-    let mut brackets = shown.chars().rev().take(MAX_TARGET_BYTES);
-    let mut escapes = shown.chars().rev().take(MAX_ESCAPE_CHARACTERS);
-    let is_escaping = escapes.find(|one| matches!(one, '&' | ';')) == Some('&');
-    let is_bracketed = brackets.find(is_bracket).is_some_and(markers::is_opening);
-    is_bracketed || is_escaping || shown.ends_with('\\')
+    let ends = shown.char_indices().rev();
+    let ends = ends.take_while(|(at, _)| shown.len() - at <= markers::MAX_BYTES);
+    let mut begun = ends.filter(|(_, character)| markers::may_begin(*character));
+    let is_open = |end: &str| markers::may_be_marker(end) && !markers::is_closed(end);
+    begun.any(|(at, _)| shown.get(at..).is_some_and(is_open))
 }
 
 /// Whether nothing but quotes and marks of lists stand before the citation that the text ends with.
@@ -330,12 +329,12 @@ mod tests {
             ("[1]: http://x", "[1] : http://x", &[1], 0),
             ("so [1]: x", "so [1]: x", &[1], 0),
             ("a [1][b](c)", "a [1] [b](c)", &[1], 0),
-            ("a [ [9] b", "a [  b", &[], 1),
+            ("a [ [9] b", "a [… b", &[], 1),
             ("a [ [1] b", "a [ [1] b", &[1], 0),
-            ("[-1, [9]]", "[-1, ]", &[], 1),
+            ("[-1, [9]]", "[-1,…]", &[], 1),
             ("a &#91;9] &#91;2&#93;", "a [2]", &[2], 1),
             ("a [**9**] [*1*]", "a [1]", &[1], 1),
-            ("&#9[7]1;9]", "&#9 1;9]", &[], 1),
+            ("&#9[7]1;9]", "&#9…1;9]", &[], 1),
             ("\\`[9]\\` AT&T", "\\`\\` AT&T", &[], 1),
             ("- [2]\n    - [9] a\n", "- [2]\n    - a\n", &[2], 1),
             ("a [0] [00]", "a", &[], 2),

@@ -3,7 +3,7 @@
 //! say nothing: `[**1**]`, `&#91;1]` and `[<b>1</b>]` all show `[1]`.
 
 /// Longest text that may be a citation.
-const MAX_MARKER_BYTES: usize = 120;
+pub const MAX_BYTES: usize = 120;
 /// Longest range, `[1-4]`.
 const MAX_RANGE: u32 = 20;
 /// Numbers above it in a list are those of an interval.
@@ -30,7 +30,7 @@ pub fn may_begin(character: char) -> bool {
 
 /// Whether a citation may begin with this text.
 pub fn may_be_marker(held: &str) -> bool {
-    if held.len() > MAX_MARKER_BYTES || held.matches('\n').count() > 1 {
+    if held.len() > MAX_BYTES || held.matches('\n').count() > 1 {
         return false;
     }
     let bare = bare(held);
@@ -112,13 +112,11 @@ fn range(from: u32, to: u32) -> Vec<u32> {
     }
 }
 
-/// Whether this character opens a citation.
-pub fn is_opening(character: char) -> bool {
+fn is_opening(character: char) -> bool {
     matches!(character, '[' | '【' | '［')
 }
 
-/// Whether this character closes what one of them opens.
-pub fn is_closing(character: char) -> bool {
+fn is_closing(character: char) -> bool {
     matches!(character, ']' | '】' | '］')
 }
 

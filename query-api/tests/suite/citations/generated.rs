@@ -212,9 +212,10 @@ impl Written {
     }
 }
 
-/// Of one to five blocks.
+/// Of a sentence and one to five blocks.
 pub fn answer(random: &mut Random, sources: u32) -> Written {
     let mut written = Written::default();
+    written.both("戊\n\n");
     for _ in 0..1 + random.below(5) {
         written.block(random, sources);
     }

@@ -78,6 +78,8 @@ pub fn foreign_markers(markdown: &str, sources: u32) -> Vec<String> {
     for character in prose(markdown).chars() {
         match character {
             '[' | '【' | '［' => open = Some(character.to_string()),
+            // The end of a block.
+            '\n' => open = None,
             ']' | '】' | '］' => {
                 let marker = open.take().map(|inner| (inner.clone(), inner));
                 let foreign = marker.filter(|(inner, _)| {
