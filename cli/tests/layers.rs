@@ -70,7 +70,10 @@ const OWNERS: &[(&[&str], &[&str])] = &[
     // Of the command line: its tests change documents of these kinds.
     (&["cfb"], &["cli", "convert"]),
     (&["zip"], &["cli", "convert", "models"]),
-    (&["pulldown-cmark"], &["convert", "enrich", "query-api"]),
+    (
+        &["pulldown-cmark"],
+        &["convert", "enrich", "query-api", "retrieval"],
+    ),
     // Of query-api: the bridge to its own `/mcp`.
     (&["reqwest"], &["models", "query-api"]),
     (&["ammonia", "pulldown-latex"], &["query-api"]),

@@ -55,7 +55,7 @@ class Server:
     def ask(self, method, path, body=None):
         """Status and body; a connection for each thread."""
         if not hasattr(self.local, "connection"):
-            self.local.connection = http.client.HTTPConnection(*self.address, timeout=300)
+            self.local.connection = http.client.HTTPConnection(*self.address, timeout=1000)
         try:
             return self.ask_once(method, path, body)
         except (BrokenPipeError, ConnectionResetError, http.client.RemoteDisconnected):

@@ -104,14 +104,14 @@ fn reply(call: usize, field: &str) -> String {
     format!("data: {piece}\n\ndata: {end}\n\ndata: [DONE]\n\n")
 }
 
-fn response(status: &str, media_type: &str, body: &str) -> String {
+pub fn response(status: &str, media_type: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )
 }
 
-fn read(reader: &mut impl BufRead) -> Option<String> {
+pub fn read(reader: &mut impl BufRead) -> Option<String> {
     let mut length = 0;
     loop {
         let mut line = String::new();

@@ -92,7 +92,7 @@ pub fn unchunked(body: &str) -> String {
     String::from_utf8(text).unwrap()
 }
 
-fn joined(events: &[(String, Value)]) -> String {
+pub fn joined(events: &[(String, Value)]) -> String {
     let chunks = events.iter().filter(|(name, _)| name == "answer_chunk");
     chunks
         .map(|(_, data)| data["text"].as_str().unwrap())

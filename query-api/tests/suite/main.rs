@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod ask;
+mod citations;
 mod common;
 mod conversations;
 mod dify;

@@ -1,23 +1,18 @@
 //! Citations are checked while an answer comes in: `[2]` stays if there is a source 2, every other
 //! number is taken out before anybody sees it. Other ways to write a citation (`[1, 2]`, `【1】`,
 //! `[[1]]`, `[^1]`, `[1](…)`, `[来源1]`) become `[1]`. Brackets in code and those that hold anything
-//! else, such as the interval `[0, 1]`, are text.
+//! else, such as the interval `[0, 1]`, are text. Nothing makes a link of a citation: what could is
+//! kept from it by a space.
+
+use std::borrow::Cow;
 
 use super::code_spans::{CodeSpans, Part};
+use super::markers;
 
-/// Longest text between brackets that may be a citation.
-const MAXIMUM_MARKER_BYTES: usize = 80;
 /// Longest target of a link behind a citation.
-const MAXIMUM_TARGET_BYTES: usize = 300;
-/// Longest range, `[1-4]`.
-const MAXIMUM_RANGE: u32 = 20;
-/// Numbers above it in a list are those of an interval.
-const MAXIMUM_IN_LIST: u32 = 99;
-/// Words that models put before the number.
-const WORDS: [&str; 14] = [
-    "source", "sources", "passage", "passages", "document", "doc", "ref", "citation", "来源",
-    "资料", "文档", "段落", "片段", "引用",
-];
+const MAX_TARGET_BYTES: usize = 300;
+/// Stands for a citation that was taken out of the beginning of another one.
+const TAKEN_OUT: &str = "…";
 
 /// What became of a piece.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +40,10 @@ pub struct CitationFilter {
     state: State,
     /// Spaces that vanish with a citation behind them.
     blank: String,
+    /// The answer as it was shown so far.
+    shown: String,
+    /// Where the last citation in it ends.
+    cited_until: usize,
     cited: Vec<u32>,
     removed: u32,
 }
@@ -57,6 +56,8 @@ impl CitationFilter {
             code: CodeSpans::default(),
             state: State::Text,
             blank: String::new(),
+            shown: String::new(),
+            cited_until: 0,
             cited: Vec::new(),
             removed: 0,
         }
@@ -64,27 +65,36 @@ impl CitationFilter {
 
     /// Takes a piece of the answer, however it is cut.
     pub fn push(&mut self, piece: &str) -> Checked {
-        let mut parts = Vec::new();
-        for character in piece.chars() {
-            self.code.push(character, &mut parts);
+        let mut checked = Checked::default();
+        self.code.push(piece);
+        loop {
+            let before = before(&self.shown, &self.blank, &self.state);
+            let Some(part) = self.code.next(&before) else {
+                return checked;
+            };
+            self.take(part, &mut checked);
         }
-        self.take(parts)
     }
 
     /// The answer is over.
     pub fn finish(&mut self) -> Checked {
-        let mut parts = Vec::new();
-        std::mem::take(&mut self.code).finish(&mut parts);
-        let mut checked = self.take(parts);
-        match std::mem::replace(&mut self.state, State::Text) {
-            State::Text => {}
-            // It was cut off.
-            State::Marker(held) if may_be_marker(&held) && has_digit(&held) => self.removed += 1,
-            State::Marker(held) => self.text(&held, &mut checked),
-            State::Cited => {}
-            State::Target(held) => self.text(&held, &mut checked),
+        let mut checked = Checked::default();
+        loop {
+            let before = before(&self.shown, &self.blank, &self.state);
+            let Some(part) = self.code.next_of_rest(&before) else {
+                break;
+            };
+            self.take(part, &mut checked);
         }
-        checked.text.push_str(&std::mem::take(&mut self.blank));
+        loop {
+            match std::mem::replace(&mut self.state, State::Text) {
+                State::Text | State::Cited => break,
+                State::Marker(held) if markers::is_cut_off(&held) => self.removed += 1,
+                State::Marker(held) => self.give_up(&held, &mut checked),
+                State::Target(held) => self.release_target(&held, &mut checked),
+            }
+        }
+        self.text("", &mut checked);
         checked
     }
 
@@ -98,31 +108,38 @@ impl CitationFilter {
         self.removed
     }
 
-    fn take(&mut self, parts: Vec<Part>) -> Checked {
-        let mut checked = Checked::default();
-        for part in parts {
-            match part {
-                Part::Prose(character) => self.prose(character, &mut checked),
-                Part::Code(code) => {
-                    self.release(&mut checked);
-                    self.text(&code, &mut checked);
+    fn take(&mut self, part: Part, checked: &mut Checked) {
+        match part {
+            Part::Prose(text) => {
+                for character in text.chars() {
+                    self.prose(character, checked);
                 }
             }
+            Part::Code(code) => {
+                self.release(checked);
+                self.text(&code, checked);
+            }
         }
-        checked
     }
 
     /// Code ends whatever was open.
     fn release(&mut self, checked: &mut Checked) {
-        match std::mem::replace(&mut self.state, State::Text) {
-            State::Text | State::Cited => {}
-            State::Marker(held) | State::Target(held) => self.text(&held, checked),
+        loop {
+            match std::mem::replace(&mut self.state, State::Text) {
+                State::Text | State::Cited => break,
+                State::Marker(held) => self.give_up(&held, checked),
+                State::Target(held) => self.release_target(&held, checked),
+            }
         }
+        self.text("", checked);
     }
 
     fn text(&mut self, text: &str, checked: &mut Checked) {
-        checked.text.push_str(&std::mem::take(&mut self.blank));
-        checked.text.push_str(text);
+        let blank = std::mem::take(&mut self.blank);
+        for part in [blank.as_str(), text] {
+            checked.text.push_str(part);
+            self.shown.push_str(part);
+        }
     }
 
     fn prose(&mut self, character: char, checked: &mut Checked) {
@@ -137,30 +154,41 @@ impl CitationFilter {
     fn plain(&mut self, character: char, checked: &mut Checked) {
         match character {
             ' ' => self.blank.push(' '),
-            _ if is_opening(character) => self.state = State::Marker(character.to_string()),
-            // `\[1\]` is read as `[1]`.
-            '\\' => self.state = State::Marker(character.to_string()),
+            _ if markers::may_begin(character) => self.state = State::Marker(character.to_string()),
             _ => self.text(character.encode_utf8(&mut [0; 4]), checked),
         }
     }
 
     fn marker(&mut self, mut held: String, character: char, checked: &mut Checked) {
         held.push(character);
-        if is_closed(&held) {
-            match numbers(&held, self.sources) {
-                Some(numbers) => self.cite(&numbers, checked),
-                None => self.text(&held, checked),
-            }
-            return;
-        }
-        if may_be_marker(&held) {
+        if !markers::may_be_marker(&held) {
+            self.give_up(&held, checked);
+        } else if !markers::is_closed(&held) {
             self.state = State::Marker(held);
-            return;
+        } else if let Some(numbers) = markers::numbers(&held, self.sources) {
+            self.cite(&numbers, checked);
+        } else {
+            self.give_up(&held, checked);
         }
-        // No citation begins here, but one may begin at its last character.
-        held.pop();
-        self.text(&held, checked);
-        self.plain(character, checked);
+    }
+
+    /// No citation begins with it, but one may begin in it.
+    fn give_up(&mut self, held: &str, checked: &mut Checked) {
+        if held.starts_with('[') && self.ends_in_citation() {
+            self.text(" ", checked);
+        }
+        let mut characters = held.chars();
+        if let Some(first) = characters.next() {
+            self.text(first.encode_utf8(&mut [0; 4]), checked);
+        }
+        for character in characters {
+            self.prose(character, checked);
+        }
+    }
+
+    /// Whether a citation stands right before.
+    fn ends_in_citation(&self) -> bool {
+        self.blank.is_empty() && self.cited_until == self.shown.len() && self.cited_until > 0
     }
 
     fn cite(&mut self, numbers: &[u32], checked: &mut Checked) {
@@ -172,9 +200,14 @@ impl CitationFilter {
         self.removed += u32::try_from(left_out).unwrap_or(u32::MAX);
         if valid.is_empty() {
             self.blank.clear();
+            // What stood before and behind it must not become a citation together.
+            if is_open(&self.shown) {
+                self.text(TAKEN_OUT, checked);
+            }
         }
         for number in &valid {
             self.text(&format!("[{number}]"), checked);
+            self.cited_until = self.shown.len();
             if !self.cited.contains(number) {
                 self.cited.push(*number);
                 checked.cited.push(*number);
@@ -184,10 +217,11 @@ impl CitationFilter {
     }
 
     fn after(&mut self, character: char, checked: &mut Checked) {
-        if character == '(' {
-            self.state = State::Target("(".to_owned());
-        } else {
-            self.plain(character, checked);
+        match character {
+            '(' => self.state = State::Target("(".to_owned()),
+            // `[1]: …` at the beginning of a line would say where all citations lead.
+            ':' if self.ends_in_citation() && begins_line(&self.shown) => self.text(" :", checked),
+            _ => self.plain(character, checked),
         }
     }
 
@@ -198,132 +232,50 @@ impl CitationFilter {
         if character == ')' && is_link {
             return;
         }
-        if is_link && character == ' ' || !character.is_ascii() || character.is_control() {
-            return self.release_target(&held, checked);
-        }
-        if held.len() > MAXIMUM_TARGET_BYTES || character == ')' {
+        let is_text = !character.is_ascii() || character.is_whitespace() || character.is_control();
+        if is_text || held.len() > MAX_TARGET_BYTES || character == ')' {
             return self.release_target(&held, checked);
         }
         self.state = State::Target(held);
     }
 
-    /// It was no link: what it holds may cite.
+    /// It was no link, and becomes none: what it holds may cite.
     fn release_target(&mut self, held: &str, checked: &mut Checked) {
-        self.text("(", checked);
+        let opening = if self.ends_in_citation() { " (" } else { "(" };
+        self.text(opening, checked);
         for character in held.chars().skip(1) {
             self.prose(character, checked);
         }
     }
 }
 
-fn is_opening(character: char) -> bool {
-    matches!(character, '[' | '【' | '［')
-}
-
-fn is_closing(character: char) -> bool {
-    matches!(character, ']' | '】' | '］')
-}
-
-fn has_digit(held: &str) -> bool {
-    held.chars().any(|character| digit(character).is_some())
-}
-
-/// Also of full width.
-fn digit(character: char) -> Option<u32> {
-    let narrow = match character {
-        '０'..='９' => char::from_u32(u32::from(character) - 0xfee0)?,
-        other => other,
+/// What a reader of Markdown sees before the next part.
+fn before<'a>(shown: &'a str, blank: &str, state: &State) -> Cow<'a, str> {
+    let held = match state {
+        State::Text | State::Cited => "",
+        State::Marker(held) | State::Target(held) => held,
     };
-    narrow.to_digit(10)
-}
-
-fn is_closed(held: &str) -> bool {
-    let opened = held
-        .chars()
-        .filter(|character| is_opening(*character))
-        .count();
-    let closed = held
-        .chars()
-        .filter(|character| is_closing(*character))
-        .count();
-    opened > 0 && closed == opened
-}
-
-/// Whether a citation may begin with this.
-fn may_be_marker(held: &str) -> bool {
-    if held.len() > MAXIMUM_MARKER_BYTES {
-        return false;
+    match blank.is_empty() && held.is_empty() {
+        true => Cow::Borrowed(shown),
+        false => Cow::Owned(format!("{shown}{blank}{held}")),
     }
-    if held == "\\" {
-        return true;
-    }
-    let inner = held.trim_start_matches(|character| is_opening(character) || character == '\\');
-    if inner.len() == held.trim_start_matches('\\').len() {
-        return false;
-    }
-    let word: String = inner
-        .chars()
-        .take_while(|character| character.is_alphabetic())
-        .collect::<String>()
-        .to_lowercase();
-    let rest: String = inner.chars().skip(word.chars().count()).collect();
-    let is_word = word.is_empty() || WORDS.contains(&word.as_str());
-    let begins_word = rest.is_empty() && WORDS.iter().any(|known| known.starts_with(&word));
-    (is_word && rest.chars().all(may_stand_in_marker)) || begins_word
 }
 
-fn may_stand_in_marker(character: char) -> bool {
-    digit(character).is_some()
-        || is_opening(character)
-        || is_closing(character)
-        || is_range(character)
-        || matches!(
-            character,
-            ',' | '，' | '、' | ';' | '；' | ' ' | '^' | '\\' | ':' | '：' | '#'
-        )
+/// Whether what comes next may make a citation of the end of the text.
+fn is_open(shown: &str) -> bool {
+    let ends = shown.char_indices().rev();
+    let ends = ends.take_while(|(at, _)| shown.len() - at <= markers::MAX_BYTES);
+    let mut begun = ends.filter(|(_, character)| markers::may_begin(*character));
+    let is_open = |end: &str| markers::may_be_marker(end) && !markers::is_closed(end);
+    begun.any(|(at, _)| shown.get(at..).is_some_and(is_open))
 }
 
-fn is_range(character: char) -> bool {
-    matches!(character, '-' | '–' | '—' | '~' | '～')
-}
-
-/// The numbers of a citation; `None` if it is none: no number, an interval, a negative number.
-fn numbers(marker: &str, sources: u32) -> Option<Vec<u32>> {
-    let mut numbers: Vec<u32> = Vec::new();
-    let mut current: Option<u32> = None;
-    let mut range_from: Option<u32> = None;
-    let mut separators = 0;
-    for character in marker.chars().chain([',']) {
-        if let Some(digit) = digit(character) {
-            let value = current.unwrap_or(0);
-            current = Some(value.saturating_mul(10).saturating_add(digit));
-            continue;
-        }
-        let ended = current.take();
-        if let Some(value) = ended {
-            match range_from.take() {
-                Some(from) => numbers.extend(range(from, value)),
-                None => numbers.push(value),
-            }
-        }
-        if is_range(character) {
-            range_from = Some(numbers.pop()?);
-        } else if matches!(character, ',' | '，') {
-            separators += 1;
-        }
-    }
-    let is_interval = separators == 2
-        && numbers
-            .iter()
-            .any(|number| *number == 0 || *number > MAXIMUM_IN_LIST.max(sources));
-    (!numbers.is_empty() && !is_interval && range_from.is_none()).then_some(numbers)
-}
-
-fn range(from: u32, to: u32) -> Vec<u32> {
-    match to.checked_sub(from) {
-        Some(length) if length <= MAXIMUM_RANGE => (from..=to).collect(),
-        _ => vec![from, to],
-    }
+/// Whether nothing but quotes and marks of lists stand before the citation that the text ends with.
+fn begins_line(shown: &str) -> bool {
+    let line = shown.rsplit('\n').next().unwrap_or_default();
+    let (before, _) = line.rsplit_once('[').unwrap_or_default();
+    let is_mark = |one: char| one.is_ascii_digit() || " \t>-*+.)".contains(one);
+    before.chars().all(is_mark)
 }
 
 #[cfg(test)]
@@ -372,7 +324,19 @@ mod tests {
             ("a [Source 2]", "a [2]", &[2], 0),
             ("a [sourdough]", "a [sourdough]", &[], 0),
             ("a [1](http://x/y_(z)", "a [1]", &[1], 0),
-            ("a [1](第二节[2])", "a [1](第二节[2])", &[1, 2], 0),
+            ("a [1](第二节[2])", "a [1] (第二节[2])", &[1, 2], 0),
+            ("a [1](b \"c\")", "a [1] (b \"c\")", &[1], 0),
+            ("[1]: http://x", "[1] : http://x", &[1], 0),
+            ("so [1]: x", "so [1]: x", &[1], 0),
+            ("a [1][b](c)", "a [1] [b](c)", &[1], 0),
+            ("a [ [9] b", "a [… b", &[], 1),
+            ("a [ [1] b", "a [ [1] b", &[1], 0),
+            ("[-1, [9]]", "[-1,…]", &[], 1),
+            ("a &#91;9] &#91;2&#93;", "a [2]", &[2], 1),
+            ("a [**9**] [*1*]", "a [1]", &[1], 1),
+            ("&#9[7]1;9]", "&#9…1;9]", &[], 1),
+            ("\\`[9]\\` AT&T", "\\`\\` AT&T", &[], 1),
+            ("- [2]\n    - [9] a\n", "- [2]\n    - a\n", &[2], 1),
             ("a [0] [00]", "a", &[], 2),
             (
                 "x in [0, 1], y in [-1, 1]",

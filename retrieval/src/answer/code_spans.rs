@@ -1,14 +1,21 @@
 //! Which parts of Markdown are code, told while the text still comes in: `a[1]` in code is an index
-//! and no citation. Follows CommonMark as far as it can be followed without the rest of the text.
+//! and no citation. What may be code is held back until a reader of Markdown can say whether it is:
+//! inline code up to its closing backticks, a block line by line.
+
+use std::collections::VecDeque;
+
+use super::code_reader::CodeReader;
 
 /// Longest text that is held back because it may be inline code.
-const MAXIMUM_HELD_BYTES: usize = 300;
+const MAX_HELD_BYTES: usize = 300;
+/// Columns of a line that make it a block of code where nothing stands before it.
+const INDENTED: usize = 4;
 
 /// A part of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Prose, character by character.
-    Prose(char),
+    /// Prose.
+    Prose(String),
     /// Code with its marks, as written.
     Code(String),
 }
@@ -26,125 +33,157 @@ enum State {
         held: String,
         run: usize,
     },
-    /// The first line of a block, until its end.
-    Opening {
-        mark: char,
-        count: usize,
-        held: String,
-    },
-    /// In a block.
-    Block {
-        mark: char,
-        count: usize,
-        line: String,
-    },
+    /// The rest of a line that may stand in a block.
+    Line(String),
 }
 
 /// Splits a text that comes in pieces.
 pub struct CodeSpans {
+    input: VecDeque<char>,
     state: State,
-    /// The line so far, as long as it may be the beginning of a block.
+    reader: CodeReader,
+    /// The line so far, as long as a block may begin in it; none as well where it is no code.
     line: Option<String>,
+    /// Whether the line before stands in a block.
+    in_block: bool,
+    /// Whether this line is known to stand in none that began before it.
+    is_prose_line: bool,
+    /// Whether a backslash stands before the next character.
+    is_escaped: bool,
 }
 
 impl Default for CodeSpans {
     fn default() -> Self {
         Self {
+            input: VecDeque::new(),
             state: State::Prose,
+            reader: CodeReader::default(),
             line: Some(String::new()),
+            in_block: false,
+            is_prose_line: false,
+            is_escaped: false,
         }
     }
 }
 
 impl CodeSpans {
-    /// Takes a character; appends what is known now.
-    pub fn push(&mut self, character: char, out: &mut Vec<Part>) {
-        match std::mem::replace(&mut self.state, State::Prose) {
-            State::Prose => self.prose(character, out),
-            State::Run { mark, count } if character == mark => {
-                self.state = State::Run {
-                    mark,
-                    count: count + 1,
-                };
-            }
-            State::Run { mark, count } => self.after_run(mark, count, character, out),
-            State::Inline { count, held, run } => self.inline(count, held, run, character, out),
-            State::Opening { mark, count, held } => {
-                self.opening(mark, count, held, character, out);
-            }
-            State::Block { mark, count, line } => self.block(mark, count, line, character, out),
-        }
+    /// Takes a piece of the text.
+    pub fn push(&mut self, piece: &str) {
+        self.input.extend(piece.chars());
     }
 
-    /// The text is over.
-    pub fn finish(mut self, out: &mut Vec<Part>) {
-        match std::mem::replace(&mut self.state, State::Prose) {
-            State::Prose => {}
-            State::Run { mark, count } => prose(&mark.to_string().repeat(count), out),
-            State::Inline { count, held, run } if run == count => {
-                out.push(Part::Code(held));
+    /// The next part that is known. `shown` is what became of those before it, and what is held of
+    /// them.
+    pub fn next(&mut self, shown: &str) -> Option<Part> {
+        while let Some(character) = self.input.pop_front() {
+            let part = self.step(character, shown);
+            if part.is_some() {
+                return part;
             }
-            State::Inline { count, held, .. } => {
-                self.reopen(count, &held, out);
-                self.finish(out);
-            }
-            State::Opening { mark, count, held } => {
-                out.push(Part::Code(mark.to_string().repeat(count) + &held));
-            }
-            State::Block { line, .. } => out.push(Part::Code(line)),
         }
+        None
     }
 
-    fn prose(&mut self, character: char, out: &mut Vec<Part>) {
-        let may_open = self.line.as_deref().is_some_and(is_before_a_block);
-        match character {
-            '`' => {
-                self.state = State::Run {
-                    mark: '`',
-                    count: 1,
+    /// The same when the text is over: nothing is held any longer.
+    pub fn next_of_rest(&mut self, shown: &str) -> Option<Part> {
+        loop {
+            if let Some(part) = self.next(shown) {
+                return Some(part);
+            }
+            let part = match std::mem::replace(&mut self.state, State::Prose) {
+                State::Prose => return None,
+                State::Run { mark, count } => Some(Part::Prose(mark.to_string().repeat(count))),
+                State::Inline { count, held, run } if run == count => {
+                    self.inline_or_prose(count, held, shown)
                 }
-            }
-            '~' if may_open => {
-                self.state = State::Run {
-                    mark: '~',
-                    count: 1,
-                }
-            }
-            _ => {
-                self.follow_line(character);
-                out.push(Part::Prose(character));
+                State::Inline { count, held, .. } => Some(self.reopen(count, &held)),
+                State::Line(held) => self.block_or_prose(held, shown),
+            };
+            if part.is_some() {
+                return part;
             }
         }
     }
 
-    fn follow_line(&mut self, character: char) {
-        match (character, &mut self.line) {
+    fn step(&mut self, next: char, shown: &str) -> Option<Part> {
+        match std::mem::replace(&mut self.state, State::Prose) {
+            State::Prose => self.prose(next),
+            State::Run { mark, count } if next == mark => {
+                let count = count + 1;
+                self.state = State::Run { mark, count };
+                None
+            }
+            State::Run { mark, count } => self.after_run(mark, count, next),
+            State::Inline { count, held, run } => self.inline(count, held, run, next, shown),
+            State::Line(held) => self.line(held, next, shown),
+        }
+    }
+
+    fn line(&mut self, mut held: String, next: char, shown: &str) -> Option<Part> {
+        let mut first = [0; 4];
+        let first = next.encode_utf8(&mut first);
+        if held.is_empty() && !self.reader.is_in_block(shown, first) {
+            self.in_block = false;
+            self.is_prose_line = true;
+            return self.prose(next);
+        }
+        held.push(next);
+        if next == '\n' {
+            return self.block_or_prose(held, shown);
+        }
+        self.state = State::Line(held);
+        None
+    }
+
+    fn prose(&mut self, next: char) -> Option<Part> {
+        let is_escaped = std::mem::take(&mut self.is_escaped);
+        let before = self.line.as_deref();
+        let may_open = before.is_some_and(is_before_a_block);
+        let is_fence = may_open && next == '~';
+        if (next == '`' && !is_escaped) || is_fence {
+            self.state = State::Run {
+                mark: next,
+                count: 1,
+            };
+            return None;
+        }
+        let is_text = !matches!(next, ' ' | '\t' | '\n' | '>');
+        let is_indented = may_open && before.is_some_and(|line| columns(line) >= INDENTED);
+        if is_text && !self.is_prose_line && (self.in_block || is_indented) {
+            self.input.push_front(next);
+            self.state = State::Line(String::new());
+            return None;
+        }
+        self.is_escaped = next == '\\' && !is_escaped;
+        self.follow_line(next);
+        Some(Part::Prose(next.to_string()))
+    }
+
+    fn follow_line(&mut self, next: char) {
+        self.is_prose_line &= next != '\n';
+        match (next, &mut self.line) {
             ('\n', line) => *line = Some(String::new()),
-            (_, Some(line)) if line.len() < 16 => line.push(character),
+            (_, Some(line)) if line.len() < 64 => line.push(next),
             (_, line) => *line = None,
         }
     }
 
-    fn after_run(&mut self, mark: char, count: usize, next: char, out: &mut Vec<Part>) {
-        let opens = count >= 3 && self.line.as_deref().is_some_and(is_before_a_block);
-        if opens {
-            self.state = State::Opening {
-                mark,
-                count,
-                held: String::new(),
-            };
-        } else if mark == '`' {
-            let held = String::new();
-            self.state = State::Inline {
-                count,
-                held,
-                run: 0,
-            };
-        } else {
-            self.line = None;
-            prose(&mark.to_string().repeat(count), out);
+    fn after_run(&mut self, mark: char, count: usize, next: char) -> Option<Part> {
+        self.input.push_front(next);
+        let marks = mark.to_string().repeat(count);
+        let may_open = self.line.as_deref().is_some_and(is_before_a_block);
+        let is_of_block = self.in_block && !self.is_prose_line;
+        if is_of_block || (count >= 3 && may_open) {
+            self.state = State::Line(marks);
+            return None;
         }
-        self.push(next, out);
+        if mark == '`' {
+            let (held, run) = (marks, 0);
+            self.state = State::Inline { count, held, run };
+            return None;
+        }
+        self.line = None;
+        Some(Part::Prose(marks))
     }
 
     fn inline(
@@ -153,124 +192,83 @@ impl CodeSpans {
         mut held: String,
         run: usize,
         next: char,
-        out: &mut Vec<Part>,
-    ) {
-        if next == '`' {
-            if held.is_empty() {
-                held.push_str(&"`".repeat(count));
-            }
-            held.push('`');
-            self.state = State::Inline {
-                count,
-                held,
-                run: run + 1,
-            };
-            return;
-        }
-        if run == count {
-            self.line = None;
-            out.push(Part::Code(held));
-            self.push(next, out);
-            return;
-        }
-        if held.is_empty() {
-            held.push_str(&"`".repeat(count));
+        shown: &str,
+    ) -> Option<Part> {
+        if next != '`' && run == count {
+            self.input.push_front(next);
+            return self.inline_or_prose(count, held, shown);
         }
         let is_paragraph_end = next == '\n' && held.ends_with('\n');
         held.push(next);
-        if is_paragraph_end || held.len() > MAXIMUM_HELD_BYTES {
-            self.reopen(count, &held, out);
-        } else {
-            self.state = State::Inline {
-                count,
-                held,
-                run: 0,
-            };
+        if is_paragraph_end || held.len() > MAX_HELD_BYTES {
+            return Some(self.reopen(count, &held));
         }
+        let run = if next == '`' { run + 1 } else { 0 };
+        self.state = State::Inline { count, held, run };
+        None
+    }
+
+    fn inline_or_prose(&mut self, count: usize, held: String, shown: &str) -> Option<Part> {
+        if self.reader.is_span(shown, &held) {
+            self.line = None;
+            return Some(Part::Code(held));
+        }
+        Some(self.reopen(count, &held))
     }
 
     /// What was held is no code: its first run of backticks stands for itself.
-    fn reopen(&mut self, count: usize, held: &str, out: &mut Vec<Part>) {
+    fn reopen(&mut self, count: usize, held: &str) -> Part {
+        let marks = "`".repeat(count);
+        self.put_back(held.strip_prefix(&marks).unwrap_or(held));
         self.line = None;
-        self.state = State::Prose;
-        let mark = "`".repeat(count);
-        prose(&mark, out);
-        let rest = held.strip_prefix(&mark).unwrap_or(held);
-        rest.chars().for_each(|character| self.push(character, out));
+        Part::Prose(marks)
     }
 
-    fn opening(
-        &mut self,
-        mark: char,
-        count: usize,
-        mut held: String,
-        next: char,
-        out: &mut Vec<Part>,
-    ) {
-        if next == '`' && mark == '`' {
-            // A language is not written with backticks: it is inline code.
-            self.state = State::Prose;
-            self.line = None;
-            let held = "`".repeat(count) + &held;
-            self.state = State::Inline {
-                count,
-                held,
-                run: 0,
-            };
-            self.push(next, out);
-            return;
-        }
-        held.push(next);
-        if next == '\n' {
-            out.push(Part::Code(mark.to_string().repeat(count) + &held));
-            let line = String::new();
-            self.state = State::Block { mark, count, line };
-        } else {
-            self.state = State::Opening { mark, count, held };
-        }
-    }
-
-    fn block(
-        &mut self,
-        mark: char,
-        count: usize,
-        mut line: String,
-        next: char,
-        out: &mut Vec<Part>,
-    ) {
-        line.push(next);
-        if next != '\n' {
-            self.state = State::Block { mark, count, line };
-            return;
-        }
-        let closes = is_closing(&line, mark, count);
-        out.push(Part::Code(line));
-        if closes {
+    fn block_or_prose(&mut self, held: String, shown: &str) -> Option<Part> {
+        self.in_block = self.reader.is_in_block(shown, &held);
+        if self.in_block {
             self.line = Some(String::new());
-        } else {
-            let line = String::new();
-            self.state = State::Block { mark, count, line };
+            self.is_prose_line = false;
+            return Some(Part::Code(held));
+        }
+        self.line = None;
+        self.is_prose_line = true;
+        self.put_back(&held);
+        None
+    }
+
+    fn put_back(&mut self, held: &str) {
+        for character in held.chars().rev() {
+            self.input.push_front(character);
         }
     }
-}
-
-fn prose(text: &str, out: &mut Vec<Part>) {
-    out.extend(text.chars().map(Part::Prose));
 }
 
 /// Whether a block of code may begin after this beginning of a line: nothing but indentation,
-/// quotes and one mark of a list.
+/// quotes and marks of lists.
 fn is_before_a_block(line: &str) -> bool {
-    let rest = line.trim_start_matches([' ', '\t', '>']);
-    let number = rest.trim_start_matches(|character: char| character.is_ascii_digit());
-    let is_item = matches!(rest.trim_end_matches(' '), "-" | "*" | "+")
-        || (number.len() < rest.len() && matches!(number.trim_end_matches(' '), "." | ")"));
-    rest.is_empty() || (is_item && rest.ends_with(' '))
+    let mut rest = line;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', '>']);
+        let number = rest.trim_start_matches(|character: char| character.is_ascii_digit());
+        let mark = match number.len() < rest.len() {
+            true => number.strip_prefix(['.', ')']),
+            false => rest.strip_prefix(['-', '*', '+']),
+        };
+        match mark {
+            Some(behind) if behind.starts_with([' ', '\t']) => rest = behind,
+            _ => return rest.is_empty(),
+        }
+    }
 }
 
-fn is_closing(line: &str, mark: char, count: usize) -> bool {
-    let rest = line.trim_start_matches([' ', '\t', '>']).trim_end();
-    rest.chars().all(|character| character == mark) && rest.chars().count() >= count
+fn columns(line: &str) -> usize {
+    let width = |character| match character {
+        ' ' => 1,
+        '\t' => INDENTED,
+        _ => 0,
+    };
+    line.chars().map(width).sum()
 }
 
 #[cfg(test)]
@@ -280,15 +278,26 @@ mod tests {
     /// Prose as it is, code in angle quotes.
     fn split(text: &str) -> String {
         let mut spans = CodeSpans::default();
-        let mut parts = Vec::new();
-        text.chars()
-            .for_each(|character| spans.push(character, &mut parts));
-        spans.finish(&mut parts);
-        let shown = parts.into_iter().map(|part| match part {
-            Part::Prose(character) => character.to_string(),
-            Part::Code(code) => format!("«{code}»"),
-        });
-        shown.collect()
+        let (mut shown, mut marked) = (String::new(), String::new());
+        let mut take = |part: Part, shown: &mut String| {
+            let (text, quoted) = match part {
+                Part::Prose(text) => (text.clone(), text),
+                Part::Code(text) => (text.clone(), format!("«{text}»")),
+            };
+            shown.push_str(&text);
+            marked.push_str(&quoted);
+        };
+        for character in text.chars() {
+            spans.push(&character.to_string());
+            while let Some(part) = spans.next(&shown) {
+                take(part, &mut shown);
+            }
+        }
+        while let Some(part) = spans.next_of_rest(&shown) {
+            take(part, &mut shown);
+        }
+        assert_eq!(shown, text, "nothing is lost");
+        marked
     }
 
     #[test]
@@ -300,7 +309,7 @@ mod tests {
             ("a `b\nc` d", "a «`b\nc`» d"),
             ("a `b\n\nc` [1]", "a `b\n\nc` [1]"),
             ("```\na[1]\n```\n[1]", "«```\n»«a[1]\n»«```\n»[1]"),
-            ("- ```py\na[1]\n  ```\n", "- «```py\n»«a[1]\n»«  ```\n»"),
+            ("- ```py\n  a[1]\n  ```\n", "- «```py\n»  «a[1]\n»  «```\n»"),
             ("~~~\n`\n~~~\n`a`", "«~~~\n»«`\n»«~~~\n»«`a`»"),
             ("```a``` [1]", "«```a```» [1]"),
             ("a ```b``` c", "a «```b```» c"),
@@ -309,6 +318,30 @@ mod tests {
             ("`a`", "«`a`»"),
             ("``", "``"),
             ("", ""),
+        ];
+        for (text, expected) in table {
+            assert_eq!(split(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_code_is_prose() {
+        let prose = [
+            "a \\`b[1]\\` c",
+            "a `b\n- c` [1]",
+            "a `b\n# c` [1]",
+            "a\n     ```\n[1]\n",
+            "<div>\n`[1]`\n</div>",
+            "- a\n\n    b[1]\n",
+            "| a | b |\n|---|---|\n| `a | b[1]` |",
+        ];
+        for text in prose {
+            assert_eq!(split(text), text);
+        }
+        let table = [
+            ("> ```\n> a\n[1]", "> «```\n»> «a\n»[1]"),
+            ("- ```\n  a\n[1]", "- «```\n»  «a\n»[1]"),
+            ("a\n\n    b[1]\n\nc[1]", "a\n\n    «b[1]\n»\nc[1]"),
         ];
         for (text, expected) in table {
             assert_eq!(split(text), expected, "{text}");

@@ -3,11 +3,13 @@
 //! way of an answer in the words of the passages.
 
 mod citations;
+mod code_reader;
 mod code_spans;
 mod config;
 mod earlier;
 pub(crate) mod extractive;
 pub(crate) mod generate;
+mod markers;
 pub(crate) mod passages;
 mod refusal;
 mod statements;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use tributary_schemas::ask::Span;
 use tributary_taxonomy::sentences::sentence_ends;
 
-use super::code_spans::{CodeSpans, Part};
+use super::code_reader::{code, fenced_blocks};
 
 /// A sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,9 +74,11 @@ impl Characters {
 fn lines(text: &str) -> Vec<Line<'_>> {
     let mut found = Vec::new();
     let mut start = 0;
-    let blocks = blocks_of_code(text);
+    let blocks = fenced_blocks(text);
     for line in text.split_inclusive('\n') {
-        let is_code = blocks.iter().any(|block| block.contains(&start));
+        // Marks of quotes and lists before a block are not part of it.
+        let last = start + line.trim_end().len().saturating_sub(1);
+        let is_code = blocks.iter().any(|block| block.contains(&last));
         let skipped = mark_bytes(line);
         let rest = line.get(skipped..).unwrap_or_default();
         let is_rule = !rest.contains(char::is_alphanumeric);
@@ -87,38 +89,6 @@ fn lines(text: &str) -> Vec<Line<'_>> {
             });
         }
         start += line.len();
-    }
-    found
-}
-
-/// Bytes of blocks of code, not of code within a line.
-fn blocks_of_code(text: &str) -> Vec<Range<usize>> {
-    let is_block = |bytes: &Range<usize>| {
-        let code = text.get(bytes.clone()).unwrap_or_default();
-        code.ends_with('\n') || code.starts_with("```") || code.starts_with("~~~")
-    };
-    code(text).into_iter().filter(is_block).collect()
-}
-
-/// Bytes of code.
-fn code(text: &str) -> Vec<Range<usize>> {
-    let mut spans = CodeSpans::default();
-    let mut parts = Vec::new();
-    for character in text.chars() {
-        spans.push(character, &mut parts);
-    }
-    spans.finish(&mut parts);
-    let mut at = 0;
-    let mut found = Vec::new();
-    for part in parts {
-        let start = at;
-        match part {
-            Part::Prose(character) => at += character.len_utf8(),
-            Part::Code(code) => {
-                at += code.len();
-                found.push(start..at);
-            }
-        }
     }
     found
 }
