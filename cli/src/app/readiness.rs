@@ -386,6 +386,7 @@ mod tests {
             maximum_tokens: 10,
             temperature: None,
             format: Format::Text,
+            tools: Vec::new(),
             deadline: None,
         };
         assert!(model.complete(&request).await.is_err());

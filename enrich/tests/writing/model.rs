@@ -96,6 +96,7 @@ impl ChatModel for FakeModel {
             finish: Finish::Stop,
             usage: Usage::default(),
             model: "fake".to_owned(),
+            calls: Vec::new(),
         };
         let pieces = [Ok(Delta::Text(reply)), Ok(Delta::End(ending))];
         Ok(futures::stream::iter(pieces).boxed())
