@@ -175,11 +175,17 @@ test("only one question at a time, here and in other tabs, which follow the answ
 test("a question of another program in the same conversation is told, and the own one is not lost", async (t) => {
   const page = await open(t, talking);
   await ask(page, "What is random access?");
+  await until("the page has read everything", async () => (await page.locator(".history li", { hasText: "What is random access?" }).count()) > 0);
+  // It does not look again before the question is sent.
+  let look;
+  const mayLook = new Promise((done) => { look = done; });
+  await page.route("**/turns?*", async (route) => { await mayLook; await route.continue(); });
   const asked = talking.call("POST", "ask", { question: "Tell endlessly: what is random access?", conversation_id: idOf(page) }).catch((error) => error);
   await until("it is recorded", () => isPending(talking, page));
   await put(page, "What is guarded by timer T300?");
   await page.getByText("A question of this conversation is still being answered").waitFor();
   assert.equal(await field(page).inputValue(), "What is guarded by timer T300?");
+  look();
   await stop(page).click();
   assert.match((await asked).message, /stopped/);
   await field(page).press("Enter");
@@ -387,7 +393,7 @@ test("a server with too much to do says when to try again, and keeps the questio
   const headers = { "content-type": "application/json", accept: "text/event-stream" };
   const other = await fetch(`${server.url}/v1/ask`, { method: "POST", headers, body: JSON.stringify({ question: "What is random access?" }), signal: leave.signal });
   assert.equal(other.status, 200);
-  const page = await open(t, server);
+  const page = await open(t, server, "ask", { expected: /ERR_|status of/ });
   await put(page, "Which timer guards random access?");
   await page.getByText(/Try again in \d+ seconds?\./).waitFor();
   assert.equal(await field(page).inputValue(), "Which timer guards random access?");

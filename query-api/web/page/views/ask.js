@@ -77,7 +77,7 @@ function Conversation({ id, wanted, choices }) {
 
 /** Why a question was not taken. */
 function problemOf(refused) {
-  const isPending = refused?.problem.code === "turn_pending";
+  const isPending = refused?.problem.status === 409;
   return isPending ? { message: t("ask.elsewhere"), isTranslated: true } : refused?.problem;
 }
 

@@ -130,7 +130,7 @@ class Talk {
     } catch (problem) {
       this.turns = this.turns.filter((one) => one !== turn);
       this.refused = { problem, question };
-      if (problem.code === "turn_pending") this.refresh();
+      if (problem.status === 409) this.refresh();
       this.changed();
       return;
     }
