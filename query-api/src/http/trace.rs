@@ -199,11 +199,12 @@ fn refusal(request: &ServiceRequest, host_names: &[String]) -> Option<Problem> {
 }
 
 /// Paths below `/v1` that take parameters in their address when they are read.
-const WITH_PARAMETERS: [&str; 8] = [
+const WITH_PARAMETERS: [&str; 9] = [
     "/v1/conversations",
     "/v1/conversations/{id}/export",
     "/v1/conversations/{id}/turns",
     "/v1/feedback",
+    "/v1/user-profiles",
     "/v1/documents",
     "/v1/documents/{id:.+}",
     "/v1/dead-letters",

@@ -38,8 +38,11 @@ async fn a_profile_is_kept_listed_and_forgotten() {
     assert_eq!(kept.json()["unknown_tags"], json!(["6G"]));
     let got = server.get(PATH).await.json();
     assert_eq!(got["profile"]["preferred_sets"], json!(["radio"]));
-    let listed = server.get("/v1/user-profiles").await.json();
+    let listed = server.get("/v1/user-profiles?limit=1").await.json();
     assert_eq!(listed["user_profiles"][0], got);
+    assert_eq!(listed["next"], Value::Null);
+    let unknown = server.get("/v1/user-profiles?after=a%2Fb").await;
+    assert_eq!(unknown.code(), "invalid_parameter");
     let deleted = server.send("DELETE", PATH, &[], b"").await;
     assert_eq!(deleted.status, 204);
     assert_eq!(server.get(PATH).await.status, 404);
