@@ -25,7 +25,7 @@ use crate::variants::SearchedAll;
 /// Hits that are named where a question is refused.
 const RELATED: usize = 3;
 /// Share of the relevance of an answerable question from which a passage is given to the answer.
-const NEAR: f32 = 0.5;
+const NEAR: f32 = 0.25;
 /// What is named in `degraded` where no model answers, or not to the end.
 const LESSER_ANSWER: &str = "answer";
 /// What is named where a model answers in another language than the question's.
