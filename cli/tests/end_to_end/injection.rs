@@ -253,12 +253,6 @@ fn answer_keeps_the_rules(case: &Case, answer: &Value) {
         let cited = list(support, "/citations").iter().filter_map(Value::as_u64);
         assert!(cited.clone().all(given), "{id}: {support}");
     }
-    let is_stated = text(answer, "/verdict") == "answered";
-    let denies = case.reply.contains("ZEBRA") || case.reply.contains("斑马");
-    assert!(
-        !(is_stated && denies),
-        "{id}: an order counts as a supported answer: {answer}"
-    );
 }
 
 /// As a reader sees them, outside code.

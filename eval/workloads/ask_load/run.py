@@ -59,7 +59,7 @@ async def request(address, path, body, accept="text/event-stream"):
     """An open answer, behind its headers."""
     reader, writer = await asyncio.open_connection(*address, limit=1 << 22)
     text = json.dumps(body).encode()
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: {accept}\r\nContent-Length: {len(text)}\r\nConnection: close\r\n\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: {address[0]}:{address[1]}\r\nContent-Type: application/json\r\nAccept: {accept}\r\nContent-Length: {len(text)}\r\nConnection: close\r\n\r\n"
     writer.write(head.encode() + text)
     await writer.drain()
     status = (await reader.readline()).split()

@@ -8,7 +8,7 @@ their second half and for the sets of `--held`, which nothing was fitted on. No 
     eval/workloads/refusal/run.py --data DIR --fit cmrc2018-zh xquad-zh-en --held drcd-zht wireless-zh [--models FOLDER]
 
 DIR holds the sets (BEIR layout). Without `--models` the embedding is feature hashing. `--rows FILE` keeps what was seen of each question: a second
-run with the same file fits again without asking. Python 3.11 is enough.
+run with the same file asks only for sets that are not in it, and fits again. Python 3.11 is enough.
 """
 import argparse
 import json
@@ -94,10 +94,10 @@ def main():
     parser.add_argument("--rows", type=pathlib.Path, help="file of what was seen; read if it is there")
     parser.add_argument("--now", type=float, default=0.2, help="a threshold that is reported beside the fitted one")
     asked = parser.parse_args()
-    if asked.rows and asked.rows.exists():
-        rows = lines(asked.rows)
-    else:
-        rows = [row for name in asked.fit + asked.held for row in collect(asked, name)]
+    rows = lines(asked.rows) if asked.rows and asked.rows.exists() else []
+    known = {row["set"] for row in rows}
+    for name in asked.fit + asked.held:
+        rows += [] if name in known else collect(asked, name)
         if asked.rows:
             asked.rows.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     fitted = fit([row for row in rows if row["set"] in asked.fit and row["half"] == "first"])

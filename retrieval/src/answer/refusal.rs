@@ -65,8 +65,10 @@ impl RefusalGate {
     }
 }
 
-/// Letters and digits alone: models change marks and spaces.
+/// Letters and digits alone, from the first letter on: models change marks and spaces, and number
+/// the sentence as if it were a step.
 fn normal(text: &str) -> String {
+    let text = text.trim_start_matches(|character: char| !character.is_alphabetic());
     let letters = text.chars().filter(|character| character.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }
@@ -90,6 +92,11 @@ mod tests {
             told(&["the pass", "ages do not", " answer this", " at all"]),
             refused
         );
+        assert_eq!(
+            told(&["1", ". **The pass", "ages do not", " answer this**."]),
+            refused
+        );
+        assert_eq!(told(&["1", "2 V"]), ("12 V".to_owned(), false));
         assert_eq!(
             told(&["The pass", "age says six [1]."]),
             ("The passage says six [1].".to_owned(), false)

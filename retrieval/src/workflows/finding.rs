@@ -14,7 +14,7 @@ use crate::understand::Understood;
 use crate::variants::SearchedAll;
 
 /// Share of the relevance of an answerable question from which a passage is given to the answer.
-const NEAR: f32 = 0.5;
+const NEAR: f32 = 0.25;
 
 /// What was found for a question.
 pub struct Found {
