@@ -94,7 +94,7 @@ mod tests {
                 knowledge_sets: sets.iter().map(|&set| set.to_owned()).collect(),
                 ..DocumentHeader::default()
             },
-            chunk_ids: vec![tributary_schemas::ChunkId::default(); chunks],
+            chunk_ids: vec![tributary_schemas::ChunkId(0); chunks],
             deleted: false,
         }
     }
