@@ -339,3 +339,15 @@ async fn the_transport_refuses_what_is_none_of_its_own() {
         "body_too_large"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_may_name_its_workflow() {
+    let server = Server::start().await;
+    let arguments = json!({"question": "What does the scheduler pick?", "workflow": "textbook"});
+    let answered = call(&server, "ask", arguments).await;
+    let degraded = json!(["suggestion", "relevance", "sufficiency", "answer"]);
+    assert_eq!(answered["degraded"], degraded, "{answered}");
+    let wrong = json!({"question": "What does the scheduler pick?", "workflow": "magic"});
+    let (code, _) = fails(&server, "ask", wrong).await;
+    assert_eq!(code, "invalid");
+}
