@@ -12,6 +12,7 @@ The model is a server of this script's for 1 and 3, and the product's scripted o
 """
 import asyncio
 import json
+import os
 import pathlib
 import statistics
 import sys
@@ -219,18 +220,25 @@ async def searches(address, count, until=None):
     return taken
 
 
+def cpu_seconds(server):
+    fields = pathlib.Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 async def measure_streams(server, streams):
     await searches(server.address, 50)
     at_rest = await searches(server.address, 200)
     server.forget_peak()
+    used = cpu_seconds(server)
     running = asyncio.gather(*(one_stream(server.address, number) for number in range(streams)))
     await asyncio.sleep(2)
     beside = await searches(server.address, 0, running)
     answers = await running
+    used = cpu_seconds(server) - used
     ended = sum(answer[0] for answer in answers)
     stalled = sum(answer[1] > 1 for answer in answers)
     print(f"{streams} streams: {streams - ended} dropped, {stalled} silent for more than 1 s, longest silence {max(answer[1] for answer in answers):.2f} s")
-    print(f"  {sum(answer[2] for answer in answers)} pieces, {max(answer[3] for answer in answers):.1f} s; memory at most {server.memory('VmHWM'):.0f} MB (target 300)")
+    print(f"  {sum(answer[2] for answer in answers)} pieces, {max(answer[3] for answer in answers):.1f} s, {used:.1f} s CPU of the server; memory at most {server.memory('VmHWM'):.0f} MB (target 300)")
     rest, loaded = percentile(at_rest, 0.95), percentile(beside, 0.95)
     print(f"  search p95 {rest:.1f} ms at rest, {loaded:.1f} ms beside them: {loaded / rest:.2f} times (target 3); {len(beside)} searches", flush=True)
 
