@@ -1,6 +1,7 @@
 //! Calls whose reply is JSON that code reads. Whatever goes wrong with one ends in `None`, upon
 //! which the caller takes its lesser way; the log tells why.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use schemars::JsonSchema;
@@ -72,11 +73,7 @@ impl Calls<'_> {
     }
 
     /// The prompt, and the model of its role if there is one.
-    #[allow(clippy::type_complexity)]
-    fn prompt(
-        &self,
-        name: &str,
-    ) -> ChatResult<(std::sync::Arc<Prompt>, Option<std::sync::Arc<RoleModel>>)> {
+    fn prompt(&self, name: &str) -> ChatResult<(Arc<Prompt>, Option<Arc<RoleModel>>)> {
         let language = if is_chinese(self.question) {
             "zh"
         } else {
