@@ -55,7 +55,8 @@ let talking;
 
 before(async () => {
   plain = await Server.start(binary);
-  talking = await Server.start(binary, { script: SCRIPT });
+  // One short page, embedded by its words: a question in many words is far from it.
+  talking = await Server.start(binary, { script: SCRIPT, settings: { "query_api.answer.refuse_below": 0.2 } });
   for (const server of [plain, talking]) {
     await server.call("PUT", "knowledge-sets", SETS);
     await server.publish(DOCUMENTS);
