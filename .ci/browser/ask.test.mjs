@@ -336,6 +336,26 @@ test("settings of a conversation are sent, and kept for it", async (t) => {
   await until("nothing is chosen", async () => (await settings.locator("summary .count").count()) === 0);
 });
 
+test("another way of answering is chosen, and its steps are shown", async (t) => {
+  const page = await open(t, talking);
+  await page.getByText("What is searched, and how").click();
+  const settings = page.locator(".ask-settings");
+  await settings.getByLabel("The model decides what is searched").check();
+  await settings.getByLabel("Way of answering").selectOption({ label: "Textbook: passages are judged, and searched for once more" });
+  await until("what goes with the other way alone is gone", async () => (await settings.getByLabel("The model decides what is searched").count()) === 0);
+  const sent = page.waitForRequest((request) => request.method() === "POST" && request.url().endsWith("/v1/ask"));
+  await put(page, "Tell slowly: what is random access?");
+  const body = (await sent).postDataJSON();
+  assert.deepEqual([body.workflow, body.retrieval], ["textbook", undefined]);
+  const steps = last(page).locator("ol.steps li");
+  await until("it is written", async () => (await steps.last().getAttribute("aria-current")) === "step");
+  const names = (await steps.allInnerTexts()).map((name) => name.replace(/\s*\d+ passages?$/, ""));
+  assert.equal(names[0], "Looking for what would answer it");
+  for (const name of ["Understanding the question", "Searching", "Judging the passages"]) assert.ok(names.includes(name), name);
+  assert.equal(names.at(-1), "Writing the answer");
+  await last(page).locator("a.citation").first().waitFor();
+});
+
 test("a page that is loaded anew in the middle follows the answer to its end", async (t) => {
   const page = await open(t, talking);
   await put(page, "Tell slowly: what is random access?");

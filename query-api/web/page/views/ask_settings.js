@@ -12,7 +12,8 @@ const KEPT = 100;
 /** Passages of an answer, where nobody says how many: the server's default. */
 const USUAL_PASSAGES = 8;
 const SWITCHES = ["norewrite", "norerank", "explain"];
-const SINGLE = ["strategy", "top", "relevance"];
+const SINGLE = ["workflow", "retrieval", "strategy", "top", "relevance"];
+const WORKFLOWS = ["", "general", "textbook"];
 
 const none = () => Object.fromEntries([...CONDITIONS.map(({ name }) => [name, []]), ...SINGLE.map((name) => [name, ""]), ...SWITCHES.map((name) => [name, false])]);
 
@@ -56,6 +57,8 @@ export function wishesOf(settings, choices) {
   const filter = {};
   for (const { name, filter: field } of CONDITIONS) if (settings[name].length) filter[field] = settings[name];
   const wishes = { filter, explain: settings.explain };
+  if (settings.workflow) wishes.workflow = settings.workflow;
+  if (isOnDemand(settings)) wishes.retrieval = "on_demand";
   if (settings.strategy) wishes.strategy = settings.strategy;
   if (settings.top) wishes.top_k = Number(settings.top);
   if (settings.relevance) wishes.minimum_relevance = Number(settings.relevance);
@@ -63,6 +66,9 @@ export function wishesOf(settings, choices) {
   if (settings.norerank && choices?.reranker) wishes.rerank = false;
   return wishes;
 }
+
+/** Goes with the workflow `general` alone. */
+const isOnDemand = ({ workflow, retrieval }) => retrieval === "on_demand" && workflow !== "textbook";
 
 const countOf = (settings) => Object.values(settings).reduce((sum, value) => sum + (Array.isArray(value) ? value.length : value ? 1 : 0), 0);
 
@@ -74,6 +80,10 @@ export function Settings({ settings, choices, onChange }) {
     <div class="fields">
       ${CONDITIONS.map((condition) => html`<${Condition} key=${condition.name} condition=${condition} chosen=${settings[condition.name]} values=${choices?.[condition.facet] ?? []} onChange=${onChange} />`)}
       <fieldset><legend>${t("manner")}</legend>
+        <label><span>${t("ask.workflow")}</span><select value=${settings.workflow} onChange=${(event) => onChange({ workflow: event.target.value })}>
+          ${WORKFLOWS.map((one) => html`<option key=${one} value=${one}>${t(`ask.workflow.${one || "usual"}`)}</option>`)}
+        </select></label>
+        ${settings.workflow !== "textbook" && html`<label class="check"><input type="checkbox" checked=${isOnDemand(settings)} onChange=${() => onChange({ retrieval: isOnDemand(settings) ? "" : "on_demand" })} /> ${t("ask.onDemand")}</label>`}
         <${StrategyChoice} strategy=${settings.strategy} onChange=${onChange} />
         <${LeastRelevance} least=${settings.relevance} onChange=${onChange} />
         <${HitsWanted} search=${settings} most=${choices?.maximum_top_k} onChange=${onChange} label="ask.passages" usual=${USUAL_PASSAGES} />

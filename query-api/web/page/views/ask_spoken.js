@@ -1,6 +1,6 @@
 // What a screen reader says of an answer that comes in: its steps, then whole sentences now and then, and how it ended.
 import { useEffect, useRef, useState } from "../html.js";
-import { t } from "../words.js";
+import { named, t } from "../words.js";
 
 const SAY_AGAIN_MS = 3000;
 const SENTENCE_END = /[.!?。！？\n](?=\s|$|[^\s\p{P}])/gu;
@@ -16,9 +16,9 @@ export function useSpoken(talk) {
   const followed = useRef(null);
   const said = useRef(0);
   const { running } = talk ?? {};
-  const step = running?.live?.step;
+  const step = running?.live?.steps.at(-1);
   useEffect(() => {
-    if (running && step) setSpoken(t(`ask.step.${step}`));
+    if (running && step) setSpoken(named("ask.step", step));
   }, [running, step]);
   useEffect(() => {
     if (!running) {

@@ -227,10 +227,10 @@ class Talk {
 }
 
 /** What is known of an answer on its way. */
-const begun = () => ({ step: null, text: "", sources: null, understanding: null, lastEvent: null, isBroken: false, isStopping: false });
+const begun = () => ({ steps: [], text: "", sources: null, understanding: null, lastEvent: null, isBroken: false, isStopping: false });
 
 const HAPPENED = {
-  thinking: (turn, { step }) => { turn.live.step = step; },
+  thinking: (turn, { step }) => { if (turn.live.steps.at(-1) !== step) turn.live.steps.push(step); },
   understanding: (turn, understanding) => { turn.live.understanding = understanding; },
   retrieval: (turn, { sources }) => { turn.live.sources = sources; },
   answer_chunk: (turn, { text }) => { turn.live.text += text; },

@@ -27,15 +27,22 @@ function shown(talk, turn, again) {
   </article>`;
 }
 
+/** What is done for every question; workflows have steps of their own beside. */
 const STEPS = ["understanding", "retrieval", "answer"];
+
+/** The steps that came, then those that come in any case. */
+function allSteps({ steps }) {
+  const latest = STEPS.findLastIndex((step) => steps.includes(step));
+  return [...steps, ...STEPS.slice(latest + 1)];
+}
 
 function Working({ turn: { live } }) {
   if (!live) return null;
-  const at = STEPS.indexOf(live.step);
+  const at = live.steps.length - 1;
   const { standalone_question: meant, question } = live.understanding ?? {};
   return html`<div class="answer">
-    <ol class="steps">${STEPS.map((step, place) => html`<li key=${step} class=${classes(place < at && "done", place === at && "now")} aria-current=${place === at ? "step" : undefined}>
-      ${t(`ask.step.${step}`)}${step === "retrieval" && live.sources && html` <span class="quiet">${t("ask.found", { count: live.sources.length })}</span>`}</li>`)}</ol>
+    <ol class="steps">${allSteps(live).map((step, place) => html`<li key=${place} class=${classes(place < at && "done", place === at && "now")} aria-current=${place === at ? "step" : undefined}>
+      ${named("ask.step", step)}${step === "retrieval" && live.sources && html` <span class="quiet">${t("ask.found", { count: live.sources.length })}</span>`}</li>`)}</ol>
     ${meant && meant !== question && html`<p class="quiet">${t("ask.meant", { question: meant })}</p>`}
     ${live.text && html`<div class="text plain">${live.text}</div>`}
     ${live.isBroken && html`<p class="notice">${t("ask.broken")}</p>`}
