@@ -1,14 +1,19 @@
 //! The lesser way to answer: the sentences that say most of the question, word for word, each with
 //! its source.
 //!
-//! score(sentence) = Σ rarity(w) over the words w of the question in it / Σ rarity(w) over all, times
-//! the relevance of its passage; a sentence that defines what a definition is asked of counts more.
+//! score(sentence) = Σ rarity(w) over the words w of the question in it, half of those that only its
+//! heading has / Σ rarity(w) over all, times the relevance of its passage, less for each sentence
+//! before it under the heading; a sentence that defines what a definition is asked of counts more.
+//! Questions, links, heads of tables and what says no more than the question answer nothing.
+
+use std::sync::Arc;
 
 use tributary_schemas::ChunkKind;
 use tributary_schemas::ask::{Source, Span};
 use tributary_schemas::understanding::Intent;
 use tributary_taxonomy::Analyzer;
 
+use super::code_reader::fenced_blocks;
 use super::statements::{Statement, replaced, statements};
 use super::words::{Words, rarities};
 
@@ -20,6 +25,12 @@ const ENOUGH_CHARACTERS: usize = 500;
 const LEAST_OF_BEST: f32 = 0.5;
 /// Sentences of which more words are in one that was taken already say the same.
 const SAME: f32 = 0.8;
+/// What a word of the question counts that stands in the heading and not in the sentence.
+const IN_HEADING: f32 = 0.5;
+/// What a sentence counts less for each one before it under its heading.
+const LATER: f32 = 0.05;
+/// What the beginning of a list counts, which goes on behind it.
+const BEGINS_LIST: f32 = 0.6;
 /// What a defining sentence counts more.
 const DEFINES: f32 = 1.5;
 /// Lines of code or of an answer that are given whole.
@@ -40,6 +51,9 @@ struct Candidate<'a> {
     source: &'a Source,
     statement: Statement,
     words: Words,
+    heading: Arc<Words>,
+    /// Sentences before it under its heading.
+    before: usize,
     score: f32,
 }
 
@@ -96,38 +110,144 @@ fn escaped(text: &str) -> String {
 }
 
 fn candidates<'a>(sources: &'a [Source], analyzer: &Analyzer) -> Vec<Candidate<'a>> {
-    let of_source = |source: &'a Source| {
-        let all = statements(&source.text).into_iter();
-        all.map(move |statement| (source, statement))
-    };
     let prose = sources.iter().filter(|source| source.language.is_none());
     prose
-        .flat_map(of_source)
-        .map(|(source, statement)| Candidate {
-            words: Words::of(&statement.text, analyzer),
-            source,
-            statement,
-            score: 0.0,
-        })
+        .flat_map(|source| of_source(source, analyzer))
         .collect()
 }
 
+fn of_source<'a>(source: &'a Source, analyzer: &Analyzer) -> Vec<Candidate<'a>> {
+    let mut headings = headings(&source.text).into_iter().peekable();
+    let above = source.section_path.last().unwrap_or(&source.title);
+    let mut heading = Arc::new(Words::of(&asked(above), analyzer));
+    let mut before = 0;
+    let mut found = Vec::new();
+    for statement in statements(&source.text) {
+        while let Some((_, title)) = headings.next_if(|(at, _)| *at < statement.bytes.start) {
+            heading = Arc::new(Words::of(&asked(title), analyzer));
+            before = 0;
+        }
+        found.push(Candidate {
+            words: Words::of(&statement.text, analyzer),
+            heading: Arc::clone(&heading),
+            before,
+            source,
+            statement,
+            score: 0.0,
+        });
+        before += 1;
+    }
+    found
+}
+
+/// Titles of a Markdown text, with where they stand.
+fn headings(text: &str) -> Vec<(usize, &str)> {
+    let code = fenced_blocks(text);
+    let mut start = 0;
+    let mut found = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let title = line.trim_start_matches('#');
+        let is_heading = title.len() < line.len() && title.starts_with(' ');
+        if is_heading && !code.iter().any(|block| block.contains(&start)) {
+            found.push((start, title.trim()));
+        }
+        start += line.len();
+    }
+    found
+}
+
+/// A question without the ends of its contractions, which are no words: `can't`, `what's`.
+fn asked(question: &str) -> String {
+    const ENDS: [&str; 7] = ["t", "s", "re", "ve", "ll", "d", "m"];
+    let mut text = String::with_capacity(question.len());
+    for (at, part) in question.split(['\'', '’']).enumerate() {
+        let length = part.find(|one: char| !one.is_alphabetic());
+        let (word, rest) = part.split_at(length.unwrap_or(part.len()));
+        let is_end = at > 0 && ENDS.contains(&word.to_lowercase().as_str());
+        text.push(' ');
+        text.push_str(if is_end { rest } else { part });
+    }
+    text
+}
+
 fn score(candidates: &mut [Candidate<'_>], question: &str, intent: Intent, analyzer: &Analyzer) {
-    let asked = Words::of(question, analyzer);
+    let asked = Words::of(&asked(question), analyzer);
     let texts: Vec<Words> = candidates.iter().map(|one| one.words.clone()).collect();
     let rarities = rarities(&texts);
     let most = rarities.values().copied().fold(1.0, f32::max);
     let rarity = |word: &String| rarities.get(word.as_str()).copied().unwrap_or(most);
     let all: f32 = asked.content.iter().map(rarity).sum();
     for candidate in candidates {
-        let common = asked.content.intersection(&candidate.words.content);
-        let said: f32 = common.map(rarity).sum();
+        if !says_more(candidate, &asked) {
+            continue;
+        }
+        let (words, heading) = (&candidate.words.content, &candidate.heading.content);
+        let said: f32 = asked.content.intersection(words).map(rarity).sum();
+        let headed = asked.content.intersection(heading);
+        let headed: f32 = headed
+            .filter(|word| !words.contains(*word))
+            .map(rarity)
+            .sum();
         let relevance = candidate.source.relevance.unwrap_or(UNKNOWN_RELEVANCE);
         let defines = intent == Intent::Definition && defines(&candidate.statement.text);
-        candidate.score = said / all.max(f32::EPSILON)
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a passage has far fewer than 2^24 sentences"
+        )]
+        let before = candidate.before as f32;
+        candidate.score = (said + IN_HEADING * headed) / all.max(f32::EPSILON)
             * (0.5 + 0.5 * relevance)
+            / (1.0 + LATER * before)
+            * if candidate.statement.text.ends_with([':', '：']) {
+                BEGINS_LIST
+            } else {
+                1.0
+            }
             * if defines { DEFINES } else { 1.0 };
     }
+}
+
+/// Whether a sentence can answer: it asks nothing, and has more words or numbers than the question.
+fn says_more(candidate: &Candidate<'_>, asked: &Words) -> bool {
+    let text = &candidate.statement.text;
+    let words = &candidate.words;
+    let has_more = words
+        .content
+        .iter()
+        .any(|word| !asked.content.contains(word))
+        || words
+            .numbers
+            .iter()
+            .any(|number| !asked.numbers.contains(number));
+    has_more && !text.ends_with(['?', '？']) && !is_link(text) && !is_table_head(candidate)
+}
+
+/// Whether there is nothing but links.
+fn is_link(text: &str) -> bool {
+    let mut outside = String::new();
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once('[') {
+        let Some((_, after)) = link
+            .split_once("](")
+            .and_then(|(_, url)| url.split_once(')'))
+        else {
+            return false;
+        };
+        outside.push_str(before);
+        rest = after;
+    }
+    outside.push_str(rest);
+    outside.len() < text.len() && !outside.chars().any(char::is_alphanumeric)
+}
+
+/// Whether the next line is the rule below the head of a table.
+fn is_table_head(candidate: &Candidate<'_>) -> bool {
+    let after = candidate.source.text.get(candidate.statement.bytes.end..);
+    let mut lines = after.unwrap_or_default().lines();
+    let rest_of_line = lines.next().unwrap_or_default();
+    let rule = lines.next().unwrap_or_default().trim();
+    let is_rule = rule.contains("--") && rule.chars().all(|one| "|-: ".contains(one));
+    is_rule && (rule.contains('|') || rest_of_line.contains('|'))
 }
 
 fn defines(sentence: &str) -> bool {
@@ -227,6 +347,37 @@ mod tests {
         assert_eq!(found.answer, "随机接入是一种建立上行同步的过程。 [1]");
         let found = extract("天线倾角是多少", Intent::Fact, &sources, &analyzer());
         assert_eq!(found.answer, "天线的倾角为六度。 [2]");
+    }
+
+    #[test]
+    fn what_stands_below_the_heading_that_was_asked_for_answers() {
+        let question = "What happens to a document that can't be indexed?";
+        let sources = [
+            source(
+                1,
+                "[中文](zh/a.md)\n\n# What happens to a document that can't be indexed?\n\nIt becomes a dead letter: the record goes into a topic of its own. Nothing is lost.",
+            ),
+            source(
+                2,
+                "- What happens to a document that can't be indexed?\n- How is a document indexed?",
+            ),
+            source(
+                3,
+                "| document | what happens |\n|---|---|\n| broken | a dead letter |",
+            ),
+        ];
+        let found = extract(question, Intent::Fact, &sources, &analyzer());
+        let first = "It becomes a dead letter: the record goes into a topic of its own. [1]";
+        assert!(found.answer.starts_with(first), "{}", found.answer);
+        for other in ["中文", "What happens", "what happens"] {
+            assert!(!found.answer.contains(other), "{other}: {}", found.answer);
+        }
+    }
+
+    #[test]
+    fn ends_of_contractions_are_no_words() {
+        assert_eq!(asked("can't").trim(), "can");
+        assert_eq!(asked("What’s new, O'Brien?").trim(), "What  new, O Brien?");
     }
 
     #[test]
