@@ -10,7 +10,7 @@ use tributary_schemas::ask::{
 };
 
 use crate::args::{Ask, Format, Global, Service};
-use crate::client::Client;
+use crate::client::{Client, segment};
 use crate::config::Config;
 use crate::names;
 use crate::print::{self, Outcome};
@@ -25,15 +25,36 @@ pub fn run(global: &Global, config: &Config, ask: &Ask) -> Result<Outcome> {
     let question = question(&ask.question)?;
     let client = Client::connect(global, config, &[Service::Query])?;
     let request = request(&client, ask, question)?;
-    match ask.output.format {
-        Format::Json => {
-            let answer: Answer = client.post("/v1/ask", &request)?;
-            print::result(ask.output, &answer, String::new)?;
-        }
-        Format::Text => streamed(&client, &request)?,
+    let answered = match ask.output.format {
+        Format::Json => client
+            .post("/v1/ask", &request)
+            .and_then(|answer: Answer| print::result(ask.output, &answer, String::new)),
+        Format::Text => streamed(&client, &request),
+    };
+    if answered.is_err() && is_begun_here(ask) {
+        forget_if_empty(&client, request.conversation_id.as_deref());
     }
+    answered?;
     client.close()?;
     Ok(Outcome::Done)
+}
+
+/// Whether the question begins a conversation.
+fn is_begun_here(ask: &Ask) -> bool {
+    !ask.off_the_record && ask.conversation.is_none() && !ask.go_on
+}
+
+/// A question that was not taken leaves no conversation behind, which the next `-c` would go on with.
+fn forget_if_empty(client: &Client, id: Option<&str>) {
+    let Some(id) = id else { return };
+    let address = format!("/v1/conversations/{}", segment(id));
+    let is_empty = |found: &Value| found.get("turns").and_then(Value::as_u64) == Some(0);
+    if client
+        .get::<Value>(&address)
+        .is_ok_and(|found| is_empty(&found))
+    {
+        client.delete::<Value>(&address).ok();
+    }
 }
 
 fn question(given: &str) -> Result<String> {
@@ -104,6 +125,7 @@ fn streamed(client: &Client, request: &AskRequest) -> Result<()> {
     let spinner = print::spinner("understanding");
     let mut is_begun = false;
     let mut answer = None;
+    let mut meant = None;
     for event in client.post_for_events("/v1/ask", request)? {
         match event? {
             AskEvent::Thinking { step } => spinner.set_message(step),
@@ -123,14 +145,17 @@ fn streamed(client: &Client, request: &AskRequest) -> Result<()> {
                     None => bail!("{}", failure.detail),
                 }
             }
-            AskEvent::Understanding(_) | AskEvent::Retrieval(_) | AskEvent::Citation { .. } => {}
+            AskEvent::Understanding(understood) => meant = Some(understood.standalone_question),
+            AskEvent::Retrieval(_) | AskEvent::Citation { .. } => {}
         }
     }
     spinner.finish_and_clear();
     let Some(answer) = answer else {
         bail!("the server ended the answer before its end\nhint: ask again");
     };
-    print::line(&format!("\n{}", notes(&answer)))
+    let meant = meant.filter(|meant| meant != request.question.trim());
+    let meant = meant.map_or_else(String::new, |meant| format!("understood as: {meant}\n"));
+    print::line(&format!("\n{meant}{}", notes(&answer)))
 }
 
 /// What stands below an answer: its sources, what they do not support, what was lacking.

@@ -54,6 +54,9 @@ fn without_a_model_the_answer_is_in_the_words_of_the_documents() {
         .run(["ask", "--set", "nowhere", "What is it?"])
         .refused(1, &["nowhere", "no knowledge set"]);
     workspace.run(["ask", " "]).refused(1, &["empty"]);
+    let kept = workspace.json(["conversations", "list", "--format", "json"]);
+    let kept = list(&kept, "/conversations");
+    assert_eq!(kept.len(), 2, "what was refused began none: {kept:?}");
 }
 
 #[test]
@@ -74,6 +77,9 @@ fn a_conversation_goes_on_and_remembers() {
         second.stdout.contains("It has four steps [1], not nine."),
         "{second:?}"
     );
+    let meant = "understood as: How many steps does";
+    assert!(second.stdout.contains(meant), "{second:?}");
+    assert!(!first.stdout.contains("understood as"), "{first:?}");
     let all = workspace.json(["conversations", "list", "--format", "json"]);
     assert_eq!(list(&all, "/conversations").len(), 1, "{all}");
     let id = text(&all, "/conversations/0/id").to_owned();

@@ -230,6 +230,9 @@ fn read(run: &Arc<Run>, seen: usize) -> AskEvents {
 /// One place for the knowledge sets, one for the history.
 fn checked(mut request: AskRequest) -> std::result::Result<AskRequest, Problem> {
     let invalid = |what: &str, hint: &str| Err(Problem::new(Code::Invalid, what).with_hint(hint));
+    if request.question.trim().is_empty() {
+        return Err(Problem::new(Code::EmptyQuery, "the question is empty"));
+    }
     if let Some(sets) = request.knowledge_sets.take() {
         if request.filter.knowledge_sets.is_some() {
             return invalid(

@@ -20,6 +20,8 @@ use crate::retriever::degrade;
 
 /// Hits that are named where a question is refused.
 const RELATED: usize = 3;
+/// Relevance below which a hit has nothing to do with the question.
+const LEAST_RELATED: f32 = 0.05;
 /// What is named in `degraded` where no model answers, or not to the end.
 const LESSER_ANSWER: &str = "answer";
 /// What is named where no model has summed up what was said before the last rounds.
@@ -321,7 +323,12 @@ fn written(asker: &Asker, asked: &Asked, mut found: Found, said: Said, mut steps
 
 fn related(hits: &[Hit]) -> Vec<Source> {
     let source = |(number, hit): (u32, &Hit)| passages::source(number, hit, hit.text.clone());
-    (1..).zip(hits.iter().take(RELATED)).map(source).collect()
+    let is_related = |hit: &&Hit| {
+        hit.relevance
+            .is_none_or(|relevance| relevance >= LEAST_RELATED)
+    };
+    let nearest = hits.iter().filter(is_related).take(RELATED);
+    (1..).zip(nearest).map(source).collect()
 }
 
 async fn blocking<T: Send + 'static>(

@@ -234,9 +234,15 @@ const HAPPENED = {
   understanding: (turn, understanding) => { turn.live.understanding = understanding; },
   retrieval: (turn, { sources }) => { turn.live.sources = sources; },
   answer_chunk: (turn, { text }) => { turn.live.text += text; },
-  done: (turn, answer) => Object.assign(turn, { state: "answered", answer }),
+  done: (turn, answer) => Object.assign(turn, { state: "answered", answer, meant: meantBy(turn) }),
   error: (turn, failure) => Object.assign(turn, { state: "failed", failure }),
 };
+
+/** What the question was completed to; null for one that stands for itself. */
+function meantBy({ question, live }) {
+  const meant = live?.understanding?.standalone_question;
+  return meant && meant !== question.trim() ? meant : null;
+}
 
 /** A turn that is over stays so: what came later may have been read earlier. */
 function update(known, turn) {

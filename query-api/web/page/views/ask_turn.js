@@ -66,6 +66,7 @@ function Answered({ talk, turn, again }) {
   const lacks = answer.degraded.filter((what) => what !== "answer" || answer.verdict !== "extractive");
   return html`<div class="answer">
     <p class=${`verdict ${answer.verdict}`}>${t(`ask.verdict.${answer.verdict}`)}</p>
+    ${turn.meant && html`<p class="quiet">${t("ask.meant", { question: turn.meant })}</p>`}
     <${AnswerText} turn=${turn} />
     ${lacks.length > 0 && html`<p class="notice">${t("ask.degraded", { what: lacks.map((what) => named("degraded", what)).join(", ") })}</p>`}
     ${answer.removed_citations > 0 && html`<p class="quiet">${t("ask.removed", { count: answer.removed_citations })}</p>`}
