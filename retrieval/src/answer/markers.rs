@@ -4,6 +4,9 @@
 
 /// Longest text that may be a citation.
 pub const MAX_BYTES: usize = 120;
+/// Brackets within each other at most. Without a bound a text of nothing but brackets would be read
+/// from each of them anew.
+const MAX_DEPTH: usize = 4;
 /// Longest range, `[1-4]`.
 const MAX_RANGE: u32 = 20;
 /// Numbers above it in a list are those of an interval.
@@ -37,6 +40,9 @@ pub fn may_be_marker(held: &str) -> bool {
     if bare.is_empty() || bare == "\\" {
         return true;
     }
+    if depth(&bare) > MAX_DEPTH {
+        return false;
+    }
     let inner = bare.trim_start_matches(|one: char| is_opening(one) || one == '\\');
     if inner.len() == bare.trim_start_matches('\\').len() {
         return false;
@@ -52,6 +58,12 @@ pub fn may_be_marker(held: &str) -> bool {
     let is_word = word.is_empty() || WORDS.contains(&word.as_str());
     let begins_word = rest.is_empty() && WORDS.iter().any(|known| known.starts_with(&word));
     (is_word && rest.chars().all(may_stand_in_marker)) || begins_word
+}
+
+/// Brackets that are open at its end.
+fn depth(bare: &str) -> usize {
+    let count = |of: fn(char) -> bool| bare.chars().filter(|character| of(*character)).count();
+    count(is_opening).saturating_sub(count(is_closing))
 }
 
 /// Whether each bracket that it opens is closed.
@@ -311,7 +323,7 @@ mod tests {
             assert!(is_closed(marker), "{marker}");
         }
         let none = [
-            "AT", "&T", "&amp;", "[x]", "[1 < 2]", "[9\n\n]", "\\a", "[1/2]",
+            "AT", "&T", "&amp;", "[[[[[", "[x]", "[1 < 2]", "[9\n\n]", "\\a", "[1/2]",
         ];
         for text in none {
             assert!(!may_be_marker(text), "{text}");
