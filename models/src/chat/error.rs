@@ -159,6 +159,21 @@ impl ChatError {
         self
     }
 
+    /// Without a secret that a server said back.
+    #[must_use]
+    pub fn without(self, secret: Option<&str>) -> Self {
+        let said = self.error.to_string();
+        let Some(secret) = secret.filter(|secret| said.contains(secret)) else {
+            return self;
+        };
+        let failed = Self::new(self.reason, said.replace(secret, "…"));
+        let failed = failed.with_retry_after(self.retry_after);
+        match self.error.hint() {
+            Some(hint) => failed.with_hint(hint),
+            None => failed,
+        }
+    }
+
     /// The error as all crates know it.
     pub fn error(&self) -> &Error {
         &self.error

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
+use futures::{StreamExt, TryStreamExt};
 use reqwest::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use reqwest::{Certificate, Client, Response, Url};
 use serde_json::{Map, Value};
@@ -71,6 +72,12 @@ impl OpenAiModel {
         *self.lock()
     }
 
+    /// The key, which no message may hold: some servers say it back.
+    fn secret(&self) -> Option<&str> {
+        let header = self.key.as_ref()?.to_str().ok()?;
+        header.strip_prefix("Bearer ")
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Capabilities> {
         self.capabilities
             .lock()
@@ -129,7 +136,7 @@ impl OpenAiModel {
         };
         tracing::warn!(
             endpoint = self.endpoint,
-            refusal = refusal.message(),
+            refusal = refusal.message().replace(self.secret().unwrap_or("\0"), "…"),
             now = ?next,
             "the endpoint refuses a field and is asked without it from now on"
         );
@@ -153,9 +160,13 @@ impl OpenAiModel {
 impl ChatModel for OpenAiModel {
     async fn stream(&self, request: &ChatRequest) -> ChatResult<DeltaStream> {
         let limits = Limits::new(&self.config, request);
-        let response = self.open(request, limits.until()).await?;
+        let response = self.open(request, limits.until()).await;
+        let response = response.map_err(|failed| failed.without(self.secret()))?;
         let reply = Reply::new(&self.endpoint, &self.config, response, limits);
-        Ok(reply.into_stream())
+        let secret = self.secret().map(str::to_owned);
+        let pieces = reply.into_stream();
+        let safe = move |failed: ChatError| failed.without(secret.as_deref());
+        Ok(pieces.map_err(safe).boxed())
     }
 
     fn describe(&self) -> ModelDescription {

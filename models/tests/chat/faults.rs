@@ -671,3 +671,23 @@ async fn a_page_of_ten_megabytes_is_not_read_to_its_end() {
         "{failed}"
     );
 }
+
+#[tokio::test]
+async fn a_key_that_a_server_says_back_is_in_no_message() {
+    for steps in [
+        (|| refusal(401, "Incorrect API key provided: sk-SECRET")) as fn() -> Vec<Step>,
+        || {
+            vec![
+                stream(),
+                send("data: {\"error\":{\"message\":\"key sk-SECRET is wrong\"}}\n\n"),
+            ]
+        },
+    ] {
+        let server = Server::start(move |_| steps());
+        let mut config = endpoint(&server.url);
+        config.api_key = serde_json::from_value(json!("sk-SECRET")).unwrap();
+        let failed = role(&config).complete(&request("x")).await.unwrap_err();
+        let said = format!("{failed} {failed:?}");
+        assert!(!said.contains("SECRET") && said.contains('…'), "{said}");
+    }
+}
