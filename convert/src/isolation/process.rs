@@ -76,6 +76,9 @@ impl Worker {
             .env_clear()
             .env("TMPDIR", folder.path())
             .env("RUST_BACKTRACE", "0")
+            // With several arenas, glibc tries and fails to make another one at each allocation near
+            // the limit of memory, for minutes, instead of failing.
+            .env("MALLOC_ARENA_MAX", "1")
             .current_dir(folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
