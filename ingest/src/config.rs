@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
+    /// Whether the bytes that were published are kept as long as the document.
+    pub keep_originals: bool,
     /// The section `[ingest.cleaners]`.
     pub cleaners: CleanersConfig,
     /// The section `[ingest.external]`.

@@ -127,6 +127,20 @@ fn documents(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             )
         },
         operation(
+            "get",
+            "/v1/documents/{id}/original",
+            "The bytes that were published, as a download, whole or one range of them; 404 where they are not kept",
+            200,
+            Some(json!({"*/*": {"schema": {"type": "string", "format": "binary"}}})),
+        ),
+        operation(
+            "get",
+            "/v1/documents/{id}/pages/{number}",
+            "A page of a PDF as a picture, counted from 1",
+            200,
+            Some(json!({"image/jpeg": {"schema": {"type": "string", "format": "binary"}}})),
+        ),
+        operation(
             "delete",
             "/v1/documents/{id}",
             "Delete a document; by its id, or by `source/path`",
@@ -469,6 +483,10 @@ fn parameters(operation: &Operation) -> Vec<Value> {
     if operation.path.contains("{id}") {
         let what = "Percent-encoded; may hold slashes and any Unicode";
         parameters.push(json!({"name": "id", "in": "path", "required": true, "description": what, "schema": {"type": "string"}}));
+    }
+    if operation.path.contains("{number}") {
+        let what = "Number of the page, from 1";
+        parameters.push(json!({"name": "number", "in": "path", "required": true, "description": what, "schema": {"type": "integer", "minimum": 1}}));
     }
     if operation.path.contains("{turn}") {
         let what = "Id of the turn, which is that of its answer";

@@ -32,6 +32,7 @@ use tributary_store::work::Work;
 use tributary_store::{Clock, system_clock};
 use tributary_taxonomy::{Lexicon, SourceProfiles, Synonyms};
 
+use super::pages::PageSide;
 use super::readiness::Readiness;
 use super::reindex::ReindexSide;
 use super::repair::RepairSide;
@@ -212,6 +213,7 @@ impl Parts {
             knowledge_sets: Arc::clone(&self.knowledge_sets) as _,
             reindexing: Arc::new(ReindexSide::new(self)),
             repairing: Arc::new(RepairSide::new(self, config)),
+            page_drawing: Arc::new(PageSide::new(&self.conversion)),
             blobs: self.stores.blobs.clone(),
             inline_limit_bytes: config.store.inline_limit_bytes,
             operations: self.operations_parts(config, services),

@@ -4,6 +4,7 @@ pub mod ask;
 pub mod backup;
 pub mod body;
 pub mod budget;
+mod byte_range;
 pub(crate) mod caller;
 pub mod conversation_export;
 pub mod conversations;
@@ -16,7 +17,10 @@ pub mod idempotency;
 pub mod images;
 pub mod knowledge_sets;
 mod large_bodies;
+pub mod originals;
 pub mod page;
+pub mod page_pictures;
+mod percent;
 pub mod reindex;
 pub mod rendered;
 pub mod search;
@@ -61,6 +65,15 @@ pub fn routes(config: &mut web::ServiceConfig) {
             resource("/v1/documents")
                 .route(web::post().to(documents::publish))
                 .route(web::get().to(documents::list)),
+        )
+        // the same: an id may have slashes and end so
+        .route(
+            "/v1/documents/{id:.+}/original",
+            web::get().to(originals::get),
+        )
+        .route(
+            "/v1/documents/{id:.+}/pages/{number:[0-9]{1,9}}",
+            web::get().to(page_pictures::get),
         )
         .service(
             resource("/v1/documents/{id:.+}")

@@ -288,6 +288,8 @@ async fn every_operation_answers_as_described() {
         "/v1/backup",
         "/v1/images/{id}",
         "/v1/tables/{id}",
+        "/v1/documents/{id}/original",
+        "/v1/documents/{id}/pages/{number}",
         "/v1/events",
         "/v1/ask/{id}",
     ];

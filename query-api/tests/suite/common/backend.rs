@@ -5,12 +5,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use tempfile::TempDir;
 use tributary_models::chat::ChatModels;
 use tributary_models::prompts::Prompts;
 use tributary_models::tokens::estimate::EstimatedTokens;
 use tributary_query_api::asking::AskConfig;
 use tributary_query_api::config::ServerConfig;
+use tributary_query_api::page_drawing::PageDrawing;
 use tributary_query_api::readiness::{Check, ReadinessProbe};
 use tributary_query_api::reindexing::Reindexing;
 use tributary_query_api::repairing::Repairing;
@@ -61,6 +63,20 @@ const LOG: embedded::Config = embedded::Config {
 /// Requests that are asked for and never done.
 #[derive(Default)]
 pub struct MemoryReindexing(Mutex<Vec<ReindexRequest>>);
+
+/// Draws what stands for a page, of documents that have one; one that is damaged has none.
+pub struct FirstPage;
+
+#[async_trait]
+impl PageDrawing for FirstPage {
+    async fn draw(&self, pdf: Bytes, page: u32) -> Result<Bytes> {
+        match page {
+            1 if pdf.starts_with(b"%PDF") => Ok(Bytes::from_static(b"\xFF\xD8\xFFpage")),
+            1 => Err(Error::new(ErrorKind::Corrupt, "not a readable PDF")),
+            _ => Err(Error::new(ErrorKind::NotFound, "there is no such page")),
+        }
+    }
+}
 
 /// The document side of a server: a log in a folder of its own, and the texts of the index as
 /// reported. No stage runs: what one would report is said with [`Kept::report`].
@@ -440,6 +456,7 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
         knowledge_sets: Arc::new(MemoryCatalog(knowledge_sets)),
         reindexing: Arc::new(MemoryReindexing::default()),
         repairing: Arc::new(NothingToRepair),
+        page_drawing: Arc::new(FirstPage),
         blobs: kept.blobs(),
         inline_limit_bytes: 50_000,
         operations: operations(ready),

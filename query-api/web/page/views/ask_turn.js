@@ -3,9 +3,9 @@ import { html, classes, Fragment, useMemo, useState } from "../html.js";
 import { duration, milliseconds, named, percent, shortTime, t } from "../words.js";
 import { CopyButton } from "../parts/copy.js";
 import { ProblemNotice } from "../parts/notice.js";
-import { isWebAddress, Pictures } from "../parts/pictures.js";
+import { isWebAddress, Pictures, ranges } from "../parts/pictures.js";
 import { AnswerText, partOf, rememberTurn, sourceAddress } from "./ask_markup.js";
-import { ranges, titleOf } from "./hit.js";
+import { titleOf } from "./hit.js";
 
 /** Failures that the page tells in its own words. */
 const OWN_WORDS = ["stopped", "lost"];
