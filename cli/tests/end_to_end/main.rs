@@ -30,6 +30,7 @@ mod missing;
 mod near_duplicates;
 mod obedient_model;
 mod operations;
+mod originals;
 mod pictures;
 mod pipelines;
 mod protocols;
