@@ -209,6 +209,9 @@ async fn originals_are_downloads_of_documents_that_are_there() {
         (416, Some("bytes */25"))
     );
 
+    // A slash that is part of a name parts nothing.
+    let name = server.get(&format!("{address}%2Foriginal")).await;
+    assert_eq!(name.code(), "document_not_found");
     let (document_id, version) = (id.to_owned(), 2);
     server.kept.index.apply(vec![Operation::Delete {
         document_id,
