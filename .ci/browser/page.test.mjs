@@ -9,7 +9,7 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 
 import { assertAccessible, launch, openPage, PAGE_FOLDER, picture } from "./browser.mjs";
-import { documents, many, PAYLOADS, SETS } from "./documents.mjs";
+import { documents, many, pdf, PAYLOADS, SETS } from "./documents.mjs";
 import { Server, until } from "./server.mjs";
 
 const MANY = 300;
@@ -211,6 +211,34 @@ test("a document is read with its outline, and the passage that was found is sho
   assert.match(await page.locator(".facts-of").innerText(), /Timeline[\s\S]*Ingest/);
   await page.getByRole("link", { name: /Back to the hits/ }).click();
   await hits(page).first().waitFor();
+});
+
+test("a document gives its original, and a PDF its pages as pictures", async (t) => {
+  const library = path.resolve(".tributary/models/pdfium");
+  const draws = await readdir(library).then(() => true, () => false);
+  const own = await Server.start(path.resolve(process.env.TRIBUTARY_BINARY), { settings: draws ? { "convert.pdf.library": library } : {} });
+  t.after(() => own.stop());
+  const file = pdf("The feeder is bolted to the mast", "The antenna stands upright");
+  const note = pdf("Only one page");
+  const published = { "mast.pdf": file, "note.pdf": note };
+  await own.publish(Object.entries(published).map(([name, text]) => ({ source: "books", source_path: name, content_base64: Buffer.from(text).toString("base64") })));
+  const page = await openPage(t, browser, own.url, "search?q=feeder%20bolted");
+  await hits(page).first().getByRole("link", { name: /^pages? 1/ }).click();
+  await page.locator(".piece.found .page-pictures[open]").waitFor();
+  if (draws) {
+    const drawn = page.getByRole("img", { name: "Page 1", exact: true });
+    await until("the page is drawn", () => drawn.evaluate((picture) => picture.complete && picture.naturalWidth > 500));
+  } else {
+    await page.getByText("Page 1 cannot be drawn.").waitFor();
+  }
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download the original" }).click()]);
+  assert.equal(download.suggestedFilename(), "mast.pdf");
+  assert.equal(await readFile(await download.path(), "latin1"), file);
+  await assertAccessible(page, "document of a PDF");
+  await page.getByRole("link", { name: /Back to the hits/ }).click();
+  await ask(page, "only one page");
+  await hits(page).filter({ hasText: "note.pdf" }).first().getByRole("heading").getByRole("link").click();
+  await page.getByText("Page 1 as a picture").waitFor();
 });
 
 test("a knowledge set shows its rules and members, is built anew and rolled back", async (t) => {

@@ -104,20 +104,23 @@ function Reading({ report, pieces, quotes, chunk }) {
       <div class="reading" ref=${place}>
         ${pieces.length === 0 && html`<${Empty}>${t("document.noText")}<//>`}
         <${Pictures} links=${report.pictures} />
-        ${pieces.map((piece) => html`<${Piece} key=${piece.chunk_id} piece=${piece} pagesAt=${report.page_pictures} found=${piece.ids.includes(chunk)} />`)}
+        ${pieces.map((piece) => html`<${Piece} key=${piece.chunk_id} piece=${piece} pagesAt=${report.page_pictures} pages=${pagesOf(piece, report)} found=${piece.ids.includes(chunk)} />`)}
       </div>
     </div>
   </article>`;
 }
 
-function Piece({ piece, pagesAt, found }) {
+/** Passages of a document of one page name none. */
+const pagesOf = (piece, report) => (piece.pages?.length || report.metadata?.pages !== "1" ? piece.pages : [1]);
+
+function Piece({ piece, pagesAt, pages, found }) {
   const place = useRef(null);
   useEffect(() => {
     if (found) place.current.scrollIntoView({ block: "start" });
   }, [found]);
   return html`<section ref=${place} class=${found ? "piece found" : "piece"} aria-label=${found ? t("document.found") : undefined}>
     <${Markup} markup=${piece.markup} /><${Pictures} links=${piece.images} />
-    ${pagesAt && html`<${PagePictures} at=${pagesAt} pages=${piece.pages} open=${found} />`}
+    ${pagesAt && html`<${PagePictures} at=${pagesAt} pages=${pages} open=${found} />`}
   </section>`;
 }
 
