@@ -103,6 +103,6 @@ export const many = (count) => Array.from({ length: count }, (_, at) => ({ sourc
 export const SETS = {
   knowledge_sets: [
     { id: "common", name: "Everybody", name_zh: "公共知识", view: "common", description: "What everybody needs.", rules: [{ source: "manual" }] },
-    { id: "radio", name: "Radio", name_zh: "无线", view: "capability", description: "Masts and antennas.", rules: [{ path: "radio/**", tags: ["antenna"] }, { source: "portal" }] },
+    { id: "radio", name: "Radio", name_zh: "无线", view: "capability", owner: "radio team", description: "Masts and antennas.", rules: [{ path: "radio/**", tags: ["antenna"] }, { source: "portal" }] },
   ],
 };

@@ -246,6 +246,7 @@ test("a knowledge set shows its rules and members, is built anew and rolled back
   const card = page.locator(".card", { has: page.getByRole("heading", { name: "Radio" }) }).first();
   await card.getByText("2 rules").click();
   assert.match(await card.innerText(), /path radio\/\*\*\s*→\s*antenna/);
+  assert.match(await card.innerText(), /ready[\s\S]*owner: radio team/);
   await card.getByRole("button", { name: "Build the index anew for this set" }).click();
   await card.getByRole("button", { name: "Really build? Press again" }).click();
   await page.locator(".build .state.promoted").waitFor();
@@ -267,6 +268,27 @@ test("a dead letter names its file, and trying again tells the truth", async (t)
   await letter.getByRole("button", { name: "Try again" }).click();
   await until("it failed again", async () => ![undefined, before].includes(await idOf()));
   await until("the page says so", async () => (await letter.count()) === 1 && (await page.locator(".letters .sent").count()) === 0);
+});
+
+test("all dead letters are tried again at once", async (t) => {
+  await server.publish([{ source: "manual", source_path: "broken/second.pdf", content_base64: Buffer.from("%PDF-1.7\nnothing at all").toString("base64") }]);
+  const page = await open(t, "dead-letters");
+  const letters = page.locator(".letters li");
+  await until("both are there", async () => (await letters.count()) === 2);
+  const idsNow = async () => (await server.call("GET", "dead-letters")).dead_letters.map(({ id }) => id);
+  const before = await idsNow();
+  await page.getByRole("button", { name: "Try all again" }).click();
+  await page.getByRole("button", { name: "Really all? Press again" }).click();
+  await until("both failed again", async () => { const now = await idsNow(); return now.length === 2 && now.every((id) => !before.includes(id)); });
+  await until("the page says so", async () => (await letters.count()) === 2);
+});
+
+test("a list says which documents were made in lesser ways", async (t) => {
+  const page = await open(t, "documents?source=portal&degraded=true");
+  await page.getByText("No documents here.").waitFor();
+  assert.equal(await page.getByLabel("Made in lesser ways").inputValue(), "true");
+  await page.getByLabel("Made in lesser ways").selectOption("false");
+  await page.locator("tr.row").first().waitFor();
 });
 
 test("operations show health, stages, generations and the reconciliation", async (t) => {

@@ -76,7 +76,10 @@ fn run_verb(global: Global, config: Config, verb: Verb) -> anyhow::Result<Outcom
         Verb::Conversations(verb) => verbs::conversations::run(&global, &config, verb),
         Verb::KnowledgeSets(verb) => verbs::knowledge_sets::run(&global, &config, verb),
         Verb::Profiles(verb) => verbs::profiles::run(&global, &config, &verb),
-        Verb::Eval(args::Eval::Run(eval)) => verbs::eval::run(&global, &config, &eval),
+        Verb::Eval(args::Eval::Run(eval)) => match eval.level {
+            args::Level::Retrieval => verbs::eval::run(&global, &config, &eval),
+            args::Level::Answer => verbs::eval_answers::run(&global, &config, &eval),
+        },
         Verb::Eval(args::Eval::Code(eval)) => verbs::eval_code::run(&global, &config, &eval),
         Verb::Eval(args::Eval::Rewrite(eval)) => verbs::eval_rewrite::run(&config, &eval),
         Verb::Eval(args::Eval::Calibrate(calibrate)) => {

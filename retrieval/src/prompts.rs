@@ -35,6 +35,8 @@ pub const TEXTBOOK_ANSWER: &str = "textbook_answer";
 pub const ON_DEMAND: &str = "on_demand";
 /// Name of the prompt for what was said in a conversation.
 pub const CONVERSATION_SUMMARY: &str = "conversation_summary";
+/// Name of the prompt for whether an answer is right.
+pub const ANSWER_GRADE: &str = "answer_grade";
 
 /// All of them.
 pub const PROMPTS: PromptSet = PromptSet {
@@ -71,6 +73,19 @@ pub const PROMPTS: PromptSet = PromptSet {
                 json!(ToSumUp {
                     before: UNTRUSTED,
                     rounds: UNTRUSTED,
+                })
+            },
+        },
+        PromptSpec {
+            name: ANSWER_GRADE,
+            role: Role::Judge,
+            reply: Some(reply_schema::<AnswerGradeReply>),
+            sample: || {
+                json!(AnswerToGrade {
+                    question: UNTRUSTED,
+                    answer: UNTRUSTED,
+                    expected: UNTRUSTED.to_owned(),
+                    passages: untrusted_passages(),
                 })
             },
         },
@@ -136,6 +151,8 @@ pub const PROMPTS: PromptSet = PromptSet {
         prompt_file!("textbook_answer.zh.md"),
         prompt_file!("conversation_summary.en.md"),
         prompt_file!("conversation_summary.zh.md"),
+        prompt_file!("answer_grade.en.md"),
+        prompt_file!("answer_grade.zh.md"),
         prompt_file!("on_demand.en.md"),
         prompt_file!("on_demand.zh.md"),
         prompt_file!("retrieval_suggestion.en.md"),
@@ -282,6 +299,30 @@ pub struct RelevanceReply {
     pub reason: String,
     /// Whether the passage helps to answer.
     pub relevant: bool,
+}
+
+/// What the prompt for whether an answer is right is given.
+#[derive(Clone, Debug, Serialize)]
+pub struct AnswerToGrade<'a> {
+    /// What was asked.
+    pub question: &'a str,
+    /// What was answered.
+    pub answer: &'a str,
+    /// What would be right, a line for each; empty where nobody said it.
+    pub expected: String,
+    /// What the answer was made from.
+    pub passages: Vec<NumberedPassage>,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerGradeReply {
+    /// Why, in a sentence.
+    #[schemars(length(max = 300))]
+    pub reason: String,
+    /// Whether the answer is right.
+    pub right: bool,
 }
 
 /// What the prompt for whether passages are enough is given.

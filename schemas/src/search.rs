@@ -208,6 +208,9 @@ pub struct Passage {
     pub ordinal: u32,
     /// Titles above it.
     pub section_path: Vec<String>,
+    /// Page numbers from 1; empty when not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<u32>,
     /// The text as Markdown.
     pub text: String,
     /// Programming language, where the text is source code and no Markdown.

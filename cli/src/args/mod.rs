@@ -19,7 +19,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub use ask::{ASK_HELP, Ask};
 pub use conversations::{ConversationIds, Conversations};
 pub use documents::{DeadLetterIds, DeadLetters, Documents, ListDocuments};
-pub use eval::{EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, PartChoice};
+pub use eval::{
+    EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, Level, PartChoice,
+};
 pub use files::{Analyze, ChunkFile, FileArgument};
 pub use maintenance::{Backup, Blobs, ConfigVerb, Doctor, Models, Repair, Restore};
 pub use publish::{OneDocument, Prune, Publish};

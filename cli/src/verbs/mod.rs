@@ -16,6 +16,7 @@ pub mod dead_letters;
 pub mod doctor;
 pub mod documents;
 pub mod eval;
+pub mod eval_answers;
 pub mod eval_code;
 pub mod eval_rewrite;
 mod external_preview;

@@ -48,6 +48,7 @@ const PAGE_FILES: &[File] = files![
     "parts/pictures.js",
     "parts/resource.js",
     "parts/state.js",
+    "parts/together.js",
     "parts/virtual_rows.js",
     "router.js",
     "style.css",

@@ -4,11 +4,13 @@
 mod calling;
 mod finding;
 mod general;
+mod grading;
 mod on_demand;
 mod saying;
 mod summing;
 mod textbook;
 
+pub use grading::{Grade, ToGrade};
 pub use on_demand::OnDemandConfig;
 pub use summing::SummedUp;
 pub use textbook::TextbookConfig;
