@@ -301,9 +301,9 @@ pub struct PdfConfig {
     /// Most pixels of one page image; a larger page is drawn with fewer dots per inch.
     pub(crate) maximum_image_pixels: u64,
     /// Width in pixels of pages that are drawn to be looked at.
-    pub(crate) page_width: u16,
+    pub page_width: u16,
     /// Longest time in milliseconds for drawing one of them.
-    pub(crate) page_timeout_ms: u64,
+    pub page_timeout_ms: u64,
 }
 
 /// The section `[convert.image]`.

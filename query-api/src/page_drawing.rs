@@ -13,7 +13,7 @@ use tributary_schemas::{ErrorKind, Result};
 pub trait PageDrawing: Send + Sync {
     /// A page, counted from 1, as JPEG. `NotFound` for a page that the document does not have,
     /// `Corrupt`, `Invalid` or `Unsupported` for a document that cannot be drawn, `Unavailable`
-    /// where nothing can.
+    /// where nothing can, `Timeout` for a page that takes too long.
     async fn draw(&self, pdf: Bytes, page: u32) -> Result<Bytes>;
 }
 
@@ -59,9 +59,10 @@ impl DrawnPages {
             return;
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.pages.insert(key.clone(), drawn.clone()).is_some() {
+        if kept.pages.contains_key(&key) {
             return;
         }
+        kept.pages.insert(key.clone(), drawn.clone());
         kept.order.push_back(key);
         kept.bytes += cost;
         while kept.bytes > self.maximum_bytes {

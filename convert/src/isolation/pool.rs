@@ -115,7 +115,7 @@ impl ConversionPool {
     }
 
     /// A page of a PDF as JPEG, as wide as `convert.pdf.page_width` says. `NotFound` for a page
-    /// that the document does not have, `Invalid` for one that takes longer than
+    /// that the document does not have, `Timeout` for one that takes longer than
     /// `convert.pdf.page_timeout_ms`, `Unavailable` without PDFium; otherwise as
     /// [`Self::convert`]. Call it on a blocking thread.
     pub fn draw_page(&self, bytes: &[u8], number: u32) -> Result<Vec<u8>> {
@@ -140,7 +140,6 @@ impl ConversionPool {
     fn work(&self, launch: &Launch, request: Request<'_>) -> Result<Converted> {
         let job = request.job;
         check_body(job.bytes, self.config.maximum_body_bytes)?;
-        let limit_ms = self.limit_ms(request);
         let kept = self
             .idle
             .lock()
@@ -149,7 +148,7 @@ impl ConversionPool {
         if let Some(worker) = kept {
             match self.ask(worker, request) {
                 Ok(answer) => return answer,
-                Err(Death::TooLong) => return Err(too_long(limit_ms)),
+                Err(Death::TooLong) => return Err(self.late(request)),
                 Err(Death::Unwatched(error)) => return Err(unwatched(&error)),
                 Err(Death::Ended(how) | Death::Killed(how)) => {
                     tracing::info!(
@@ -162,7 +161,7 @@ impl ConversionPool {
         }
         match self.ask(self.start(launch)?, request) {
             Ok(answer) => answer,
-            Err(Death::TooLong) => Err(too_long(limit_ms)),
+            Err(Death::TooLong) => Err(self.late(request)),
             Err(Death::Unwatched(error)) => Err(unwatched(&error)),
             Err(Death::Ended(how)) => Err(self.blame(&how)),
             // Not the document's fault, as far as anybody knows: it is tried again a few times.
@@ -329,6 +328,18 @@ impl ConversionPool {
             folder: folder.path().to_owned(),
             readable,
         }
+    }
+
+    /// The error for a request that took longer than it may.
+    fn late(&self, request: Request<'_>) -> Error {
+        let limit_ms = self.limit_ms(request);
+        let Some(PageWanted { number, .. }) = request.page else {
+            return too_long(limit_ms);
+        };
+        // A busy machine may be to blame: whoever asks again may get it.
+        let message = format!("page {number} could not be drawn within {limit_ms} ms");
+        Error::new(ErrorKind::Timeout, message)
+            .with_hint("try again, or raise `convert.pdf.page_timeout_ms`")
     }
 
     /// Longest time for a request.
