@@ -135,7 +135,7 @@ pub struct AskRequest {
     #[serde(default)]
     pub nl2sql: Option<bool>,
     /// User profile (画像): tag → weight that fine scores are multiplied with; 1 is neutral.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "strict::distinct")]
     pub profile: BTreeMap<String, f32>,
     /// What the user prefers (画像), with this request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,8 +168,8 @@ pub enum Verdict {
     Refused,
     /// The best sentences of the passages, word for word, because no model was there to answer.
     Extractive,
-    /// A model's reply to a greeting or the like, for which it searched nothing: it says nothing
-    /// from the documents. Only where retrieval is on demand.
+    /// A reply to a greeting or the like, for which nothing was searched: it says nothing from the
+    /// documents. A fixed sentence, or where retrieval is on demand a model's.
     Unsourced,
 }
 
@@ -265,7 +265,7 @@ pub struct StepTime {
     pub ms: f64,
 }
 
-/// What a language model was given and gave, in tokens as its server counts them.
+/// What language models were given and gave, in tokens as their servers count them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tokens {
     /// Of the prompts.
@@ -312,9 +312,12 @@ pub struct Answer {
     /// The model that answered, as its server names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it took.
+    /// What all calls of models for it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// The same by the role that was called, such as `understand` or `answer`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tokens_by_role: BTreeMap<String, Tokens>,
     /// How the passages were chosen, from a workflow that judges them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Review>,

@@ -49,7 +49,7 @@ pub struct SearchRequest {
     #[serde(default)]
     pub rerank: Option<bool>,
     /// User profile (画像): tag → weight that fine scores are multiplied with; 1 is neutral.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "strict::distinct")]
     pub profile: BTreeMap<String, f32>,
     /// What the user prefers (画像), with this request.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -53,6 +53,12 @@ fn without_a_model_the_answer_is_in_the_words_of_the_documents() {
     workspace
         .run(["ask", "--set", "nowhere", "What is it?"])
         .refused(1, &["nowhere", "no knowledge set"]);
+    workspace
+        .run(["ask", "--conversation", "xyz", "What is it?"])
+        .refused(
+            1,
+            &["no conversation `xyz`", "`tributary conversations list`"],
+        );
     workspace.run(["ask", " "]).refused(1, &["empty"]);
     let kept = workspace.json(["conversations", "list", "--format", "json"]);
     let kept = list(&kept, "/conversations");

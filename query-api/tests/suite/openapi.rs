@@ -334,6 +334,7 @@ async fn asked(server: &Server) -> (String, String) {
     let question = NewTurn {
         question: "what is a tick?",
         idempotency_key: None,
+        fingerprint: None,
     };
     let begun = conversations.begin_turn(None, &id, question).await.unwrap();
     let turn_id = begun.turn.id;

@@ -27,6 +27,20 @@ pub struct Found {
     pub review: Option<Review>,
 }
 
+impl Found {
+    /// Nothing, since nothing was searched for.
+    pub fn nothing(understanding: Understanding) -> Self {
+        Self {
+            understanding,
+            hits: Vec::new(),
+            sources: Vec::new(),
+            plans: Vec::new(),
+            degraded: Vec::new(),
+            review: None,
+        }
+    }
+}
+
 /// What the question means.
 pub async fn understand(
     asker: &Asker,

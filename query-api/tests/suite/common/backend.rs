@@ -31,7 +31,7 @@ use tributary_schemas::{
 };
 use tributary_store::blobs::Blobs;
 use tributary_store::conversations::embedded::EmbeddedConversations;
-use tributary_store::conversations::{self, SharedConversations};
+use tributary_store::conversations::{self, Settling, SharedConversations};
 use tributary_store::event_log::dead_letter::{self, Failure};
 use tributary_store::event_log::embedded::{self, EmbeddedEventLog};
 use tributary_store::event_log::stage::Output;
@@ -203,7 +203,8 @@ fn open_conversations(folder: &Path) -> SharedConversations {
         maximum_turns: 1000,
         pending_minutes: 15,
     };
-    Arc::new(EmbeddedConversations::open(&place, &aside, config, system_clock()).unwrap())
+    let store = EmbeddedConversations::open(&place, &aside, config, system_clock()).unwrap();
+    Settling::shared(Arc::new(store), system_clock())
 }
 
 const REPORTED_MS: i64 = 1_700_000_000_000;
