@@ -5,7 +5,7 @@
 use actix_web::body::SizedStream;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderValue, IF_RANGE, RANGE};
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
 use tributary_retrieval::{DocumentParts, DocumentView};
 
 use super::byte_range::{Asked, asked};
@@ -92,32 +92,34 @@ pub async fn get(
     let original = Original::find(&state, &name, &caller).await?;
     let size = state.blobs.size(&original.stored).await?;
     let tag = format!("\"{}\"", original.tag());
-    let (status, range) = match wanted(&request, &tag, size) {
-        Asked::All => (StatusCode::OK, None),
-        Asked::Part(range) => (StatusCode::PARTIAL_CONTENT, Some(range)),
-        Asked::Nothing => return Ok(out_of_range(size)),
-    };
+    match wanted(&request, &tag, size) {
+        Asked::Nothing => Ok(out_of_range(size)),
+        Asked::All => {
+            let pieces = state.blobs.pieces(&original.stored).await?;
+            let mut answer = download(StatusCode::OK, &original.view, tag);
+            Ok(answer.body(SizedStream::new(size, pieces)))
+        }
+        Asked::Part(range) => {
+            let shown = format!("bytes {}-{}/{size}", range.start, range.end - 1);
+            let length = range.end - range.start;
+            let pieces = state.blobs.part(&original.stored, range).await?;
+            let mut answer = download(StatusCode::PARTIAL_CONTENT, &original.view, tag);
+            answer.insert_header(("content-range", shown));
+            Ok(answer.body(SizedStream::new(length, pieces)))
+        }
+    }
+}
+
+/// An answer that no browser shows by itself.
+fn download(status: StatusCode, view: &DocumentView, tag: String) -> HttpResponseBuilder {
     let mut answer = HttpResponse::build(status);
     answer
-        .content_type(media_type(&original.view.media_type))
-        .insert_header((
-            "content-disposition",
-            disposition(&file_name(&original.view)),
-        ))
+        .content_type(media_type(&view.media_type))
+        .insert_header(("content-disposition", disposition(&file_name(view))))
         .insert_header(("accept-ranges", "bytes"))
         .insert_header(("cache-control", "private, no-cache"))
         .insert_header(("etag", tag));
-    let (length, pieces) = match range {
-        None => (size, state.blobs.pieces(&original.stored).await?),
-        Some(range) => {
-            let shown = format!("bytes {}-{}/{size}", range.start, range.end - 1);
-            answer.insert_header(("content-range", shown));
-            let length = range.end - range.start;
-            (length, state.blobs.part(&original.stored, range).await?)
-        }
-    };
-    let body = SizedStream::new(length, pieces);
-    Ok(answer.body(body))
+    answer
 }
 
 /// What of it is asked for: a range only while it is of these very bytes.
