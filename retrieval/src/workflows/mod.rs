@@ -7,6 +7,7 @@ mod general;
 mod on_demand;
 mod saying;
 mod summing;
+mod table;
 mod textbook;
 
 pub use on_demand::OnDemandConfig;
@@ -22,6 +23,7 @@ use tributary_models::chat::ChatModels;
 use tributary_models::prompts::Prompts;
 use tributary_schemas::Result;
 use tributary_schemas::ask::{Answer, AskRequest, Retrieval, Round, StepTime, Workflow};
+use tributary_store::blobs::Blobs;
 
 use crate::access::Principal;
 use crate::answer::{AnswerConfig, Earlier};
@@ -29,6 +31,7 @@ use crate::elapsed::elapsed_ms;
 use crate::error::SearchError;
 use crate::events::Events;
 use crate::retriever::Retriever;
+use crate::tables::TableReader;
 use crate::understand::Understander;
 
 /// What questions are answered with.
@@ -43,6 +46,8 @@ pub struct AskerParts {
     pub tokens: Arc<dyn TokenCounter>,
     /// What models are asked.
     pub prompts: Arc<Prompts>,
+    /// Where databases of documents' tables are kept.
+    pub blobs: Blobs,
     /// Settings of answers.
     pub config: AnswerConfig,
 }
@@ -50,6 +55,7 @@ pub struct AskerParts {
 /// Answers questions.
 pub struct Asker {
     parts: AskerParts,
+    tables: TableReader,
     search_permits: Semaphore,
 }
 
@@ -75,8 +81,11 @@ impl Asker {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             given => given.min(Semaphore::MAX_PERMITS),
         };
+        let reader = Arc::clone(&parts.retriever);
+        let tables = TableReader::new(reader, parts.blobs.clone(), parts.config.table);
         Ok(Self {
             parts,
+            tables,
             search_permits: Semaphore::new(searches),
         })
     }
@@ -123,6 +132,7 @@ impl Asker {
         match self.workflow(&asked.request) {
             Workflow::General => general::answer(self, asked, events).await,
             Workflow::Textbook => textbook::answer(self, asked, events).await,
+            Workflow::Table => table::answer(self, asked, events).await,
         }
     }
 

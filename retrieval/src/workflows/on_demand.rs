@@ -123,6 +123,7 @@ fn nothing_yet(understood: Understood) -> Found {
         plans: Vec::new(),
         degraded: understood.degraded.into_iter().collect(),
         review: Some(Review::default()),
+        table: None,
     }
 }
 

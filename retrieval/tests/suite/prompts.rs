@@ -9,8 +9,8 @@ use tributary_models::prompts::{LANGUAGES, Prompts};
 use tributary_retrieval::prompts::{
     ANSWER, CONVERSATION_SUMMARY, HYPOTHETICAL_PASSAGE, NumberedPassage, ON_DEMAND, PROMPTS,
     QuestionToAnswer, QuestionToUnderstand, RELEVANCE, RETRIEVAL_SUGGESTION, SUFFICIENCY,
-    TEXTBOOK_ANSWER, ToAnswer, ToJudgePassage, ToJudgePassages, ToSearch, ToSuggest, ToSumUp,
-    UNDERSTANDING,
+    TABLE_SQL, TEXTBOOK_ANSWER, ToAnswer, ToJudgePassage, ToJudgePassages, ToSearch, ToSuggest,
+    ToSumUp, ToWriteSql, UNDERSTANDING,
 };
 
 fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
@@ -51,7 +51,14 @@ fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
         before: question,
         rounds: history,
     };
+    let sql = ToWriteSql {
+        question,
+        tables: vec![history.to_owned()],
+        sql: "SELECT 1 FROM x",
+        error: "no such table: x",
+    };
     let values = [
+        (TABLE_SQL, json!(sql)),
         (CONVERSATION_SUMMARY, json!(to_sum_up)),
         (ON_DEMAND, json!(searching)),
         (ANSWER, json!(answer)),
