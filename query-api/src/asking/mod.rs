@@ -7,6 +7,7 @@ mod recorded;
 mod remembered;
 mod run;
 mod runs;
+mod tables;
 
 use std::sync::Arc;
 use std::time::Duration;
