@@ -67,6 +67,7 @@ fn run_verb(global: Global, config: Config, verb: Verb) -> anyhow::Result<Outcom
         Verb::Search(search) => verbs::search::run(&global, &config, &search),
         Verb::Ask(ask) => verbs::ask::run(&global, &config, &ask),
         Verb::Code(args::Code::Search(search)) => verbs::code::run(&global, &config, &search),
+        Verb::Tables(verb) => verbs::tables::run(&global, &config, verb),
         Verb::Mcp => verbs::mcp::run(&global, &config),
         Verb::Convert(file) => verbs::convert::run(&config, &file),
         Verb::Chunk(file) => verbs::chunk::run(&config, &file),

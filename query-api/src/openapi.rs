@@ -17,6 +17,7 @@ use tributary_schemas::repair::DegradedRepair;
 use tributary_schemas::search::{SearchRequest, SearchResponse};
 use tributary_schemas::set_status::{SetStatus, SetStatusList};
 use tributary_schemas::state::Reconciliation;
+use tributary_schemas::table_query::{TableAnswer, TableList, TableQueryRequest};
 use tributary_schemas::work::WorkOverview;
 
 use crate::http::dead_letters::{
@@ -30,6 +31,7 @@ use crate::http::facets::SearchChoices;
 use crate::http::knowledge_sets::SetInformation;
 use crate::http::reindex::ReindexWish;
 use crate::http::rendered::{RenderRequest, Rendered};
+use crate::http::table_query::TableListParameters;
 use crate::http::tables::TableParameters;
 use crate::http::upload;
 use crate::problem::ProblemBody;
@@ -389,6 +391,26 @@ fn server(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             200,
             Some(json!({"image/*": {"schema": {"type": "string", "format": "binary"}}})),
         ),
+        Operation {
+            parameters: Some(inline::<TableListParameters>(schemas)),
+            ..operation(
+                "get",
+                "/v1/tables",
+                "Tables of spreadsheets and delimited text, with their columns and some values",
+                200,
+                Some(answer::<TableList>(schemas)),
+            )
+        },
+        Operation {
+            body: Some(answer::<TableQueryRequest>(schemas)),
+            ..operation(
+                "post",
+                "/v1/tables/query",
+                "Ask tables of documents: a model writes an SQL statement, or the caller; its rows, and where each stands",
+                200,
+                Some(answer::<TableAnswer>(schemas)),
+            )
+        },
         Operation {
             parameters: Some(inline::<TableParameters>(schemas)),
             ..operation(

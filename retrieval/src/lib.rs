@@ -31,6 +31,7 @@ mod retriever;
 mod route;
 mod serving;
 mod set_contents;
+mod tables;
 mod titles;
 pub mod understand;
 mod unmet;
@@ -46,6 +47,7 @@ pub use events::Events;
 pub use relevance::{Signals, relevance};
 pub use retriever::{Models, Outcome, Retriever};
 pub use serving::{Serving, SharedServing};
+pub use tables::TableConfig;
 pub use understand::{
     AnalyzerSource, Understander, UnderstanderParts, UnderstandingConfig, Understood,
 };

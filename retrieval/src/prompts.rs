@@ -38,6 +38,9 @@ pub const CONVERSATION_SUMMARY: &str = "conversation_summary";
 /// Name of the prompt for whether an answer is right.
 pub const ANSWER_GRADE: &str = "answer_grade";
 
+/// Name of the prompt for an SQL statement over tables of documents.
+pub const TABLE_SQL: &str = "table_sql";
+
 /// All of them.
 pub const PROMPTS: PromptSet = PromptSet {
     specs: &[
@@ -86,6 +89,19 @@ pub const PROMPTS: PromptSet = PromptSet {
                     answer: UNTRUSTED,
                     expected: UNTRUSTED.to_owned(),
                     passages: untrusted_passages(),
+                })
+            },
+        },
+        PromptSpec {
+            name: TABLE_SQL,
+            role: Role::Sql,
+            reply: Some(reply_schema::<SqlReply>),
+            sample: || {
+                json!(ToWriteSql {
+                    question: UNTRUSTED,
+                    tables: vec![UNTRUSTED.to_owned()],
+                    sql: UNTRUSTED,
+                    error: UNTRUSTED,
                 })
             },
         },
@@ -165,6 +181,8 @@ pub const PROMPTS: PromptSet = PromptSet {
         prompt_file!("understanding.zh.md"),
         prompt_file!("hypothetical_passage.en.md"),
         prompt_file!("hypothetical_passage.zh.md"),
+        prompt_file!("table_sql.en.md"),
+        prompt_file!("table_sql.zh.md"),
     ],
 };
 
@@ -375,4 +393,31 @@ pub struct ConversationSummaryReply {
     /// What was said until now.
     #[schemars(length(min = 1, max = 1500))]
     pub summary: String,
+}
+
+/// What the prompt for a statement is given.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToWriteSql<'a> {
+    /// The question as it is asked without what was said before.
+    pub question: &'a str,
+    /// The tables with their columns, best first.
+    pub tables: Vec<String>,
+    /// A statement that failed; empty for none.
+    pub sql: &'a str,
+    /// What is wrong with it.
+    pub error: &'a str,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SqlReply {
+    /// The statement; empty where there is none.
+    #[schemars(length(max = 2000))]
+    pub sql: String,
+    /// 0, 3003 where no table has what is asked, 3005 where the question is unclear.
+    pub err_code: i64,
+    /// Why there is no statement.
+    #[schemars(length(max = 300))]
+    pub err_msg: String,
 }

@@ -163,6 +163,7 @@ impl Parts {
             chat: Arc::clone(&chat),
             tokens: Arc::clone(&pipelines.serving().models.tokens),
             prompts,
+            blobs: stores.blobs.clone(),
             config: config.query_api.answer.clone(),
         })?;
         Ok(Self {

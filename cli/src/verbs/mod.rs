@@ -36,4 +36,5 @@ pub mod run;
 pub mod search;
 mod set_information;
 mod set_status;
+mod tables;
 mod verify;

@@ -46,5 +46,6 @@ mod slides;
 mod step_server;
 mod storage;
 mod summaries;
+mod tables;
 mod usage;
 mod versions;

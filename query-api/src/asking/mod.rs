@@ -7,6 +7,7 @@ mod recorded;
 mod remembered;
 mod run;
 mod runs;
+mod tables;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

@@ -24,6 +24,7 @@ mod percent;
 pub mod reindex;
 pub mod rendered;
 pub mod search;
+pub mod table_query;
 pub mod tables;
 pub mod trace;
 pub mod turns;
@@ -86,6 +87,8 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::get().to(documents::repair_report)),
         )
         .service(resource("/v1/images/{id}").route(web::get().to(images::get)))
+        .service(resource("/v1/tables").route(web::get().to(table_query::list)))
+        .service(resource("/v1/tables/query").route(web::post().to(table_query::query)))
         .service(resource("/v1/tables/{id}").route(web::get().to(tables::get)))
         .service(resource("/v1/search").route(web::post().to(search::search)))
         .service(resource("/v1/ask").route(web::post().to(ask::ask)))

@@ -57,6 +57,7 @@ const PAGE_FILES: &[File] = files![
     "vendor/htm.js",
     "vendor/preact.LICENSE.txt",
     "vendor/preact.js",
+    "views/answer_table.js",
     "views/ask.js",
     "views/ask_history.js",
     "views/ask_markup.js",

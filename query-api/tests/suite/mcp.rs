@@ -73,6 +73,7 @@ async fn a_client_opens_without_a_session_and_lists_what_there_is() {
         "get_section",
         "list_knowledge_sets",
         "get_table",
+        "query_table",
     ];
     assert_eq!(names, expected);
     assert!(

@@ -51,6 +51,8 @@ pub struct CitationFilter {
     cited_until: usize,
     cited: Vec<u32>,
     removed: u32,
+    /// Whether a citation was taken out right behind a backtick.
+    is_behind_backtick: bool,
 }
 
 impl CitationFilter {
@@ -65,6 +67,7 @@ impl CitationFilter {
             cited_until: 0,
             cited: Vec::new(),
             removed: 0,
+            is_behind_backtick: false,
         }
     }
 
@@ -143,6 +146,14 @@ impl CitationFilter {
 
     fn text(&mut self, text: &str, checked: &mut Checked) {
         let blank = std::mem::take(&mut self.blank);
+        let is_something = !blank.is_empty() || !text.is_empty();
+        if is_something && std::mem::take(&mut self.is_behind_backtick) {
+            // Two that come together would open and close other code than each by itself.
+            if blank.is_empty() && text.starts_with('`') {
+                checked.text.push_str(TAKEN_OUT);
+                self.shown.push_str(TAKEN_OUT);
+            }
+        }
         for part in [blank.as_str(), text] {
             checked.text.push_str(part);
             self.shown.push_str(part);
@@ -245,6 +256,7 @@ impl CitationFilter {
         self.removed += u32::try_from(left_out).unwrap_or(u32::MAX);
         if valid.is_empty() {
             self.blank.clear();
+            self.is_behind_backtick = self.shown.ends_with('`');
             // What stood before and behind it must not become a citation together.
             if is_open(&self.shown) {
                 self.text(TAKEN_OUT, checked);
@@ -412,6 +424,7 @@ mod tests {
             ("[a[9]", "[a", &[], 1),
             ("\\alpha \\[x\\]", "\\alpha \\[x\\]", &[], 0),
             ("a  b", "a  b", &[], 0),
+            ("`a`[9]`b` `a` [9]`b`", "`a`…`b` `a`…`b`", &[], 2),
             ("甲〔9〕乙〔2〕", "甲乙[2]", &[2], 1),
             ("a [9 and 1] b", "a [1] b", &[1], 1),
             ("a [9.] b [1.] c", "a b [1] c", &[1], 1),

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use tributary_schemas::ask::Workflow;
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::tables::TableConfig;
 use crate::workflows::{OnDemandConfig, TextbookConfig};
 
 /// The section `[query_api.answer]`.
@@ -38,6 +39,8 @@ pub struct AnswerConfig {
     pub textbook: TextbookConfig,
     /// How a model searches by itself.
     pub on_demand: OnDemandConfig,
+    /// How tables of documents are chosen and asked.
+    pub table: TableConfig,
 }
 
 /// A sentence that is a whole answer, by language of the question.
@@ -101,6 +104,7 @@ impl AnswerConfig {
         broken
             .chain(self.textbook.problems())
             .chain(self.on_demand.problems())
+            .chain(self.table.problems())
             .map(|rule| format!("query_api.answer.{rule}"))
             .collect()
     }

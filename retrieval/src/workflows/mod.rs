@@ -8,6 +8,7 @@ mod grading;
 mod on_demand;
 mod saying;
 mod summing;
+mod table;
 mod textbook;
 
 pub use grading::{Grade, ToGrade};
@@ -24,6 +25,7 @@ use tributary_models::chat::{ChatModels, Meter, Role};
 use tributary_models::prompts::Prompts;
 use tributary_schemas::Result;
 use tributary_schemas::ask::{Answer, AskRequest, Retrieval, Round, StepTime, Tokens, Workflow};
+use tributary_store::blobs::Blobs;
 
 use crate::access::Principal;
 use crate::answer::{AnswerConfig, Earlier};
@@ -31,6 +33,7 @@ use crate::elapsed::elapsed_ms;
 use crate::error::SearchError;
 use crate::events::Events;
 use crate::retriever::Retriever;
+use crate::tables::TableReader;
 use crate::understand::{Understander, is_smalltalk};
 
 /// What questions are answered with.
@@ -45,6 +48,8 @@ pub struct AskerParts {
     pub tokens: Arc<dyn TokenCounter>,
     /// What models are asked.
     pub prompts: Arc<Prompts>,
+    /// Where databases of documents' tables are kept.
+    pub blobs: Blobs,
     /// Settings of answers.
     pub config: AnswerConfig,
 }
@@ -52,6 +57,7 @@ pub struct AskerParts {
 /// Answers questions.
 pub struct Asker {
     parts: AskerParts,
+    tables: TableReader,
     search_permits: Semaphore,
 }
 
@@ -77,8 +83,11 @@ impl Asker {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             given => given.min(Semaphore::MAX_PERMITS),
         };
+        let reader = Arc::clone(&parts.retriever);
+        let tables = TableReader::new(reader, parts.blobs.clone(), parts.config.table);
         Ok(Self {
             parts,
+            tables,
             search_permits: Semaphore::new(searches),
         })
     }
@@ -151,6 +160,7 @@ impl Asker {
         match self.workflow(&asked.request) {
             Workflow::General => general::answer(self, asked, events).await,
             Workflow::Textbook => textbook::answer(self, asked, events).await,
+            Workflow::Table => table::answer(self, asked, events).await,
         }
     }
 

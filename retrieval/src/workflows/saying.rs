@@ -7,6 +7,7 @@ use std::time::Duration;
 use tributary_models::chat::{Completion, Role, RoleModel};
 use tributary_schemas::ask::{Answer, AskEvent, Source, Span, Support, Verdict};
 use tributary_schemas::search::Hit;
+use tributary_schemas::table_query::{ANSWERED, TableAnswer};
 use tributary_schemas::understanding::{Intent, Understanding};
 use tributary_schemas::{Error, ErrorKind};
 use tributary_taxonomy::language::is_chinese;
@@ -115,6 +116,43 @@ pub async fn greeted(asker: &Asker, asked: &Asked, events: &Events) -> Answer {
         ..Said::default()
     };
     written(asker, asked, Found::nothing(understanding), said, steps)
+}
+
+/// An answer that no model of the role `answer` wrote.
+pub struct Told {
+    /// The whole answer.
+    pub text: String,
+    /// What kind it is.
+    pub verdict: Verdict,
+    /// Numbers of the sources that it cites.
+    pub cited: Vec<u32>,
+    /// The model that took part, if one did.
+    pub model: Option<String>,
+}
+
+/// Shows such an answer, and makes it whole.
+pub async fn told(
+    asker: &Asker,
+    asked: &Asked,
+    found: Found,
+    told: Told,
+    events: &Events,
+    steps: Steps,
+) -> Answer {
+    let text = told.text.clone();
+    events.send(AskEvent::AnswerChunk { text }).await;
+    for number in &told.cited {
+        let number = *number;
+        events.send(AskEvent::Citation { number }).await;
+    }
+    let said = Said {
+        text: told.text,
+        verdict: Some(told.verdict),
+        cited: told.cited,
+        model: told.model,
+        ..Said::default()
+    };
+    written(asker, asked, found, said, steps)
 }
 
 /// What an answer is said with.
@@ -304,7 +342,8 @@ fn written(asker: &Asker, asked: &Asked, mut found: Found, said: Said, mut steps
     if asked.earlier.has_extracts {
         degrade(&mut found.degraded, LESSER_HISTORY);
     }
-    if request.nl2sql == Some(true) {
+    let has_asked = |table: &TableAnswer| table.err_code == ANSWERED;
+    if request.nl2sql == Some(true) && !found.table.as_deref().is_some_and(has_asked) {
         degrade(&mut found.degraded, "nl2sql");
     }
     steps.note("total", elapsed_ms(steps.started));
@@ -327,6 +366,7 @@ fn written(asker: &Asker, asked: &Asked, mut found: Found, said: Said, mut steps
         tokens: None,
         tokens_by_role: BTreeMap::new(),
         review: found.review,
+        table: found.table,
         understanding: request.explain.then_some(found.understanding),
         plans: found.plans,
     }

@@ -9,8 +9,8 @@ use tributary_models::prompts::{LANGUAGES, Prompts};
 use tributary_retrieval::prompts::{
     ANSWER, ANSWER_GRADE, AnswerToGrade, CONVERSATION_SUMMARY, HYPOTHETICAL_PASSAGE,
     NumberedPassage, ON_DEMAND, PROMPTS, QuestionToAnswer, QuestionToUnderstand, RELEVANCE,
-    RETRIEVAL_SUGGESTION, SUFFICIENCY, TEXTBOOK_ANSWER, ToAnswer, ToJudgePassage, ToJudgePassages,
-    ToSearch, ToSuggest, ToSumUp, UNDERSTANDING,
+    RETRIEVAL_SUGGESTION, SUFFICIENCY, TABLE_SQL, TEXTBOOK_ANSWER, ToAnswer, ToJudgePassage,
+    ToJudgePassages, ToSearch, ToSuggest, ToSumUp, ToWriteSql, UNDERSTANDING,
 };
 
 fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
@@ -60,7 +60,14 @@ fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
         expected: question.to_owned(),
         passages: passages.clone(),
     };
+    let sql = ToWriteSql {
+        question,
+        tables: vec![history.to_owned()],
+        sql: "SELECT 1 FROM x",
+        error: "no such table: x",
+    };
     let values = [
+        (TABLE_SQL, json!(sql)),
         (ANSWER_GRADE, json!(grade)),
         (CONVERSATION_SUMMARY, json!(to_sum_up)),
         (ON_DEMAND, json!(searching)),

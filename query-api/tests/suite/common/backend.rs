@@ -449,7 +449,7 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
     let retriever = Retriever::new(index, serving, knowledge_sets.clone(), retrieval).unwrap();
     let retriever = Arc::new(retriever);
     let parts = Parts {
-        asker: Arc::new(asker(&retriever, chat, answer)),
+        asker: Arc::new(asker(&retriever, chat, answer, kept.blobs())),
         retriever,
         conversations: Arc::clone(&kept.conversations),
         documents: Arc::clone(&kept.documents),
@@ -465,7 +465,12 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
     (ServerState::new(parts, server, ask).unwrap(), kept)
 }
 
-fn asker(retriever: &Arc<Retriever>, chat: ChatModels, config: AnswerConfig) -> Asker {
+fn asker(
+    retriever: &Arc<Retriever>,
+    chat: ChatModels,
+    config: AnswerConfig,
+    blobs: Blobs,
+) -> Asker {
     let prompts = Prompts::load(&[&tributary_retrieval::prompts::PROMPTS], None).unwrap();
     let (chat, prompts) = (Arc::new(chat), Arc::new(prompts));
     let understander = Understander::new(UnderstanderParts {
@@ -481,6 +486,7 @@ fn asker(retriever: &Arc<Retriever>, chat: ChatModels, config: AnswerConfig) -> 
         chat,
         tokens: Arc::new(EstimatedTokens),
         prompts,
+        blobs,
         config,
     })
     .unwrap()
