@@ -10,6 +10,7 @@ mod bad_input;
 mod changed_settings;
 mod chat;
 mod chat_server;
+mod chunk_steps;
 mod configuration;
 mod conversations;
 mod crash;
