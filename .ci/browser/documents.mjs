@@ -61,6 +61,30 @@ ${PAYLOADS.join("\n\n")}
 
 const sentences = Array.from({ length: 60 }, (_, at) => `Step ${at}: turn screw number ${at} of the mast by ${at + 2} degrees and note value ${at * 7}.`).join(" ");
 
+/** A PDF with a page for each line of text. */
+export function pdf(...texts) {
+  const pages = texts.flatMap((text, at) => {
+    const content = `BT /F1 24 Tf 72 700 Td (${text}) Tj ET`;
+    return [
+      `<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>>>/Contents ${5 + 2 * at} 0 R>>`,
+      `<</Length ${content.length}>>stream\n${content}\nendstream`,
+    ];
+  });
+  const objects = [
+    "<</Type/Catalog/Pages 2 0 R>>",
+    `<</Type/Pages/Count ${texts.length}/Kids[${texts.map((_, at) => `${4 + 2 * at} 0 R`).join(" ")}]>>`,
+    "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ...pages,
+  ];
+  let file = "%PDF-1.4\n";
+  const places = objects.map((object, at) => {
+    const place = file.length;
+    file += `${at + 1} 0 obj${object}endobj\n`;
+    return `${String(place).padStart(10, "0")} 00000 n \n`;
+  });
+  return `${file}xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${places.join("")}trailer<</Size ${objects.length + 1}/Root 1 0 R>>\nstartxref\n${file.length}\n%%EOF\n`;
+}
+
 export function documents() {
   const event = (source, path, content, more = {}) => ({ source, source_path: path, content, ...more });
   return [
@@ -79,6 +103,6 @@ export const many = (count) => Array.from({ length: count }, (_, at) => ({ sourc
 export const SETS = {
   knowledge_sets: [
     { id: "common", name: "Everybody", name_zh: "公共知识", view: "common", description: "What everybody needs.", rules: [{ source: "manual" }] },
-    { id: "radio", name: "Radio", name_zh: "无线", view: "capability", description: "Masts and antennas.", rules: [{ path: "radio/**", tags: ["antenna"] }, { source: "portal" }] },
+    { id: "radio", name: "Radio", name_zh: "无线", view: "capability", owner: "radio team", description: "Masts and antennas.", rules: [{ path: "radio/**", tags: ["antenna"] }, { source: "portal" }] },
   ],
 };

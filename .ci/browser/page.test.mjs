@@ -9,7 +9,7 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 
 import { assertAccessible, launch, openPage, PAGE_FOLDER, picture } from "./browser.mjs";
-import { documents, many, PAYLOADS, SETS } from "./documents.mjs";
+import { documents, many, pdf, PAYLOADS, SETS } from "./documents.mjs";
 import { Server, until } from "./server.mjs";
 
 const MANY = 300;
@@ -213,11 +213,40 @@ test("a document is read with its outline, and the passage that was found is sho
   await hits(page).first().waitFor();
 });
 
+test("a document gives its original, and a PDF its pages as pictures", async (t) => {
+  const library = path.resolve(".tributary/models/pdfium");
+  const draws = await readdir(library).then(() => true, () => false);
+  const own = await Server.start(path.resolve(process.env.TRIBUTARY_BINARY), { settings: draws ? { "convert.pdf.library": library } : {} });
+  t.after(() => own.stop());
+  const file = pdf("The feeder is bolted to the mast", "The antenna stands upright");
+  const note = pdf("Only one page");
+  const published = { "mast.pdf": file, "note.pdf": note };
+  await own.publish(Object.entries(published).map(([name, text]) => ({ source: "books", source_path: name, content_base64: Buffer.from(text).toString("base64") })));
+  const page = await openPage(t, browser, own.url, "search?q=feeder%20bolted");
+  await hits(page).first().getByRole("link", { name: /^pages? 1/ }).click();
+  await page.locator(".piece.found .page-pictures[open]").waitFor();
+  if (draws) {
+    const drawn = page.getByRole("img", { name: "Page 1", exact: true });
+    await until("the page is drawn", () => drawn.evaluate((picture) => picture.complete && picture.naturalWidth > 500));
+  } else {
+    await page.getByText("Page 1 cannot be drawn.").waitFor();
+  }
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download the original" }).click()]);
+  assert.equal(download.suggestedFilename(), "mast.pdf");
+  assert.equal(await readFile(await download.path(), "latin1"), file);
+  await assertAccessible(page, "document of a PDF");
+  await page.getByRole("link", { name: /Back to the hits/ }).click();
+  await ask(page, "only one page");
+  await hits(page).filter({ hasText: "note.pdf" }).first().getByRole("heading").getByRole("link").click();
+  await page.getByText("Page 1 as a picture").waitFor();
+});
+
 test("a knowledge set shows its rules and members, is built anew and rolled back", async (t) => {
   const page = await open(t, "sets");
   const card = page.locator(".card", { has: page.getByRole("heading", { name: "Radio" }) }).first();
   await card.getByText("2 rules").click();
   assert.match(await card.innerText(), /path radio\/\*\*\s*→\s*antenna/);
+  assert.match(await card.innerText(), /ready[\s\S]*owner: radio team/);
   await card.getByRole("button", { name: "Build the index anew for this set" }).click();
   await card.getByRole("button", { name: "Really build? Press again" }).click();
   await page.locator(".build .state.promoted").waitFor();
@@ -239,6 +268,27 @@ test("a dead letter names its file, and trying again tells the truth", async (t)
   await letter.getByRole("button", { name: "Try again" }).click();
   await until("it failed again", async () => ![undefined, before].includes(await idOf()));
   await until("the page says so", async () => (await letter.count()) === 1 && (await page.locator(".letters .sent").count()) === 0);
+});
+
+test("all dead letters are tried again at once", async (t) => {
+  await server.publish([{ source: "manual", source_path: "broken/second.pdf", content_base64: Buffer.from("%PDF-1.7\nnothing at all").toString("base64") }]);
+  const page = await open(t, "dead-letters");
+  const letters = page.locator(".letters li");
+  await until("both are there", async () => (await letters.count()) === 2);
+  const idsNow = async () => (await server.call("GET", "dead-letters")).dead_letters.map(({ id }) => id);
+  const before = await idsNow();
+  await page.getByRole("button", { name: "Try all again" }).click();
+  await page.getByRole("button", { name: "Really all? Press again" }).click();
+  await until("both failed again", async () => { const now = await idsNow(); return now.length === 2 && now.every((id) => !before.includes(id)); });
+  await until("the page says so", async () => (await letters.count()) === 2);
+});
+
+test("a list says which documents were made in lesser ways", async (t) => {
+  const page = await open(t, "documents?source=portal&degraded=true");
+  await page.getByText("No documents here.").waitFor();
+  assert.equal(await page.getByLabel("Made in lesser ways").inputValue(), "true");
+  await page.getByLabel("Made in lesser ways").selectOption("false");
+  await page.locator("tr.row").first().waitFor();
 });
 
 test("operations show health, stages, generations and the reconciliation", async (t) => {

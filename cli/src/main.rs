@@ -67,6 +67,7 @@ fn run_verb(global: Global, config: Config, verb: Verb) -> anyhow::Result<Outcom
         Verb::Search(search) => verbs::search::run(&global, &config, &search),
         Verb::Ask(ask) => verbs::ask::run(&global, &config, &ask),
         Verb::Code(args::Code::Search(search)) => verbs::code::run(&global, &config, &search),
+        Verb::Tables(verb) => verbs::tables::run(&global, &config, verb),
         Verb::Mcp => verbs::mcp::run(&global, &config),
         Verb::Convert(file) => verbs::convert::run(&config, &file),
         Verb::Chunk(file) => verbs::chunk::run(&config, &file),
@@ -76,7 +77,10 @@ fn run_verb(global: Global, config: Config, verb: Verb) -> anyhow::Result<Outcom
         Verb::Conversations(verb) => verbs::conversations::run(&global, &config, verb),
         Verb::KnowledgeSets(verb) => verbs::knowledge_sets::run(&global, &config, verb),
         Verb::Profiles(verb) => verbs::profiles::run(&global, &config, &verb),
-        Verb::Eval(args::Eval::Run(eval)) => verbs::eval::run(&global, &config, &eval),
+        Verb::Eval(args::Eval::Run(eval)) => match eval.level {
+            args::Level::Retrieval => verbs::eval::run(&global, &config, &eval),
+            args::Level::Answer => verbs::eval_answers::run(&global, &config, &eval),
+        },
         Verb::Eval(args::Eval::Code(eval)) => verbs::eval_code::run(&global, &config, &eval),
         Verb::Eval(args::Eval::Rewrite(eval)) => verbs::eval_rewrite::run(&config, &eval),
         Verb::Eval(args::Eval::Calibrate(calibrate)) => {

@@ -63,8 +63,13 @@ const OWNERS: &[(&[&str], &[&str])] = &[
         &["convert"],
     ),
     (&["serde-saphyr", "tiff", "unpdf"], &["convert"]),
-    // Of the store: conversations; of convert: tables of documents; of query-api: their rows.
-    (&["rusqlite"], &["convert", "query-api", "store"]),
+    // Of the store: conversations; of convert: tables of documents; of query-api and retrieval: their
+    // rows.
+    (
+        &["rusqlite"],
+        &["convert", "query-api", "retrieval", "store"],
+    ),
+    (&["sqlparser"], &["retrieval"]),
     // Of the command line: a test makes a system that lacks what confinement needs.
     (&["seccompiler"], &["cli", "convert"]),
     // Of the command line: its tests change documents of these kinds.

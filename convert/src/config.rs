@@ -300,6 +300,10 @@ pub struct PdfConfig {
     pub(crate) maximum_paths_per_page: usize,
     /// Most pixels of one page image; a larger page is drawn with fewer dots per inch.
     pub(crate) maximum_image_pixels: u64,
+    /// Width in pixels of pages that are drawn to be looked at.
+    pub page_width: u16,
+    /// Longest time in milliseconds for drawing one of them.
+    pub page_timeout_ms: u64,
 }
 
 /// The section `[convert.image]`.

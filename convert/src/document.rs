@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use tributary_schemas::ImageLink;
 
 /// What to convert.
@@ -25,6 +26,15 @@ impl<'a> Job<'a> {
             media_type: None,
         }
     }
+}
+
+/// A page of a PDF that is wanted as a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageWanted {
+    /// Number of the page, from 1.
+    pub number: u32,
+    /// Width of the picture in pixels.
+    pub width: u16,
 }
 
 /// A document as Markdown.

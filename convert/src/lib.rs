@@ -47,6 +47,6 @@ mod xml_references;
 
 pub use config::Config;
 pub use conversion::convert;
-pub use document::{Converted, EmbeddedFile, Job};
+pub use document::{Converted, EmbeddedFile, Job, PageWanted};
 pub use limits::Limits;
 pub use pdf::{LIBRARY_VARIABLE, find_library};

@@ -103,6 +103,27 @@ fn a_worker_that_others_end_is_not_the_documents_fault() {
 }
 
 #[test]
+fn a_page_that_hurts_its_worker_costs_itself() {
+    let drawn = |script: &str| {
+        let mut config: Config = test_config::config();
+        config.pdf.page_timeout_ms = 300;
+        let launch = Launch {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), format!("{CONFINED}; {script}").into()],
+            program_arguments: vec![],
+            readable: vec![],
+        };
+        let pool = ConversionPool::new(config, Err(OcrUnavailable::new("no models")), Some(launch));
+        pool.draw_page(b"%PDF-1.7", 7).unwrap_err()
+    };
+    let late = drawn("exec /bin/sleep 100");
+    assert_eq!(late.kind(), ErrorKind::Timeout, "{late:?}");
+    assert!(late.to_string().contains("page 7"), "{late:?}");
+    assert!(late.hint().unwrap().contains("convert.pdf.page_timeout_ms"));
+    assert_eq!(drawn("kill -SEGV $$").kind(), ErrorKind::Corrupt);
+}
+
+#[test]
 fn a_worker_that_hangs_is_ended() {
     let late = fails("exec /bin/sleep 100");
     assert!(

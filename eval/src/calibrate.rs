@@ -243,6 +243,7 @@ mod tests {
             id: id.to_owned(),
             text: id.to_owned(),
             relevant: relevant.iter().map(|id| (*id).to_owned()).collect(),
+            answers: Vec::new(),
             history: Vec::new(),
         };
         let set = EvaluationSet {
@@ -254,6 +255,7 @@ mod tests {
                 question("in c", &["c"]),
                 question("in d", &["d"]),
             ],
+            unanswerable: Vec::new(),
             left_out: Vec::new(),
         };
         let halved = halved(set, 1);

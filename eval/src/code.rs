@@ -158,6 +158,7 @@ impl CodeSet {
                 name: name.into_owned(),
                 documents,
                 questions: Vec::new(),
+                unanswerable: Vec::new(),
                 left_out,
             },
             questions,

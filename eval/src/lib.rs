@@ -1,6 +1,7 @@
 //! Evaluation: reads a set, sends its documents through the real pipeline, asks its questions,
 //! scores every tier.
 
+pub mod answers;
 pub mod calibrate;
 pub mod calibration;
 pub mod code;

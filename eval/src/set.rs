@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -21,6 +22,8 @@ pub struct EvaluationSet {
     pub documents: Vec<DocumentEvent>,
     /// What is asked; each has words and at least one relevant document of the set.
     pub questions: Vec<Question>,
+    /// What no document of the set answers; asked only where answers are scored.
+    pub unanswerable: Vec<Question>,
     /// What cannot be used, each with file, line and reason.
     pub left_out: Vec<String>,
 }
@@ -32,8 +35,10 @@ pub struct Question {
     pub id: String,
     /// As asked.
     pub text: String,
-    /// Ids of relevant documents.
+    /// Ids of relevant documents; none for a question that nothing answers.
     pub relevant: HashSet<String>,
+    /// What would be right, in words; none where the set does not say it.
+    pub answers: Vec<String>,
     /// What was said before, in turns, the user's first; empty for a question of its own.
     pub history: Vec<String>,
 }
@@ -55,9 +60,39 @@ struct QuestionLine {
     text: String,
     #[serde(default)]
     history: Vec<String>,
+    #[serde(default)]
+    answers: Vec<String>,
+    #[serde(default)]
+    unanswerable: bool,
 }
 
 impl EvaluationSet {
+    /// The same without the documents that answer every `every`th question: it has no answer then.
+    /// Other questions that nothing answers any more are left out.
+    #[must_use]
+    pub fn held_back(mut self, every: NonZeroUsize) -> Self {
+        let every = every.get();
+        let is_chosen = |at: usize| (at + 1).is_multiple_of(every);
+        let chosen = self.questions.iter().skip(every - 1).step_by(every);
+        let held: HashSet<String> = chosen
+            .flat_map(|one| one.relevant.iter().cloned())
+            .collect();
+        let is_held = |id: &Option<String>| id.as_ref().is_some_and(|id| held.contains(id));
+        self.documents
+            .retain(|document| !is_held(&document.document_id));
+        for (at, mut question) in std::mem::take(&mut self.questions).into_iter().enumerate() {
+            question
+                .relevant
+                .retain(|document| !held.contains(document));
+            if is_chosen(at) {
+                self.unanswerable.push(question);
+            } else if !question.relevant.is_empty() {
+                self.questions.push(question);
+            }
+        }
+        self
+    }
+
     /// The same documents from this source: its profile then says how they are treated.
     #[must_use]
     pub fn of_source(mut self, source: &str) -> Self {
@@ -98,7 +133,7 @@ impl EvaluationSet {
             .filter_map(|document| document.document_id.as_deref())
             .collect();
         let judgements = read_judgements(&folder.join(qrels), &known, &mut left_out)?;
-        let questions = read_questions(&file, judgements, &mut left_out)?;
+        let (questions, unanswerable) = read_questions(&file, judgements, &mut left_out)?;
         let first = left_out
             .first()
             .map(|line| format!("; {line}"))
@@ -112,6 +147,7 @@ impl EvaluationSet {
             name,
             documents,
             questions,
+            unanswerable,
             left_out,
         })
     }
@@ -246,30 +282,42 @@ fn read_questions(
     file: &Path,
     mut judgements: HashMap<String, HashSet<String>>,
     left_out: &mut Vec<String>,
-) -> Result<Vec<Question>> {
+) -> Result<(Vec<Question>, Vec<Question>)> {
     let lines: Vec<(String, QuestionLine)> = read_lines(file, left_out)?;
-    let mut questions = Vec::new();
+    let (mut questions, mut unanswerable) = (Vec::new(), Vec::new());
     for (place, line) in lines {
-        let Some(relevant) = judgements.remove(&line.id) else {
+        let judged = judgements.remove(&line.id);
+        let is_unanswerable = line.unanswerable;
+        let Some(relevant) = judged.or_else(|| is_unanswerable.then(HashSet::new)) else {
             continue;
         };
         if line.text.trim().is_empty() {
             left_out.push(format!("{place}: question `{}` is empty", line.id));
-        } else if relevant.is_empty() {
+        } else if is_unanswerable && !relevant.is_empty() {
+            left_out.push(format!(
+                "{place}: question `{}` is unanswerable and has an answer",
+                line.id
+            ));
+        } else if relevant.is_empty() && !is_unanswerable {
             left_out.push(format!(
                 "{place}: no document of the set answers question `{}`",
                 line.id
             ));
         } else {
-            questions.push(Question {
+            let kind = match is_unanswerable {
+                true => &mut unanswerable,
+                false => &mut questions,
+            };
+            kind.push(Question {
                 id: line.id,
                 text: line.text,
                 relevant,
+                answers: line.answers,
                 history: line.history,
             });
         }
     }
-    Ok(questions)
+    Ok((questions, unanswerable))
 }
 
 #[cfg(test)]
@@ -350,6 +398,43 @@ mod tests {
             assert!(line.contains(said), "{said} is not in {line}");
         }
         assert_eq!(set.left_out.len(), 6, "{:?}", set.left_out);
+    }
+
+    #[test]
+    fn what_nothing_answers_is_kept_apart_and_documents_are_held_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        let document = |id: char| format!("{{\"_id\": \"{id}\", \"text\": \"x\"}}\n");
+        write(
+            "corpus.jsonl",
+            &"abc".chars().map(document).collect::<String>(),
+        );
+        write(
+            "queries.jsonl",
+            "{\"_id\": \"1\", \"text\": \"?\", \"answers\": [\"so\"]}\n{\"_id\": \"2\", \"text\": \"?\"}\n\
+             {\"_id\": \"3\", \"text\": \"?\"}\n{\"_id\": \"no\", \"text\": \"?\", \"unanswerable\": true}\n\
+             {\"_id\": \"both\", \"text\": \"?\", \"unanswerable\": true}\n",
+        );
+        write(
+            "qrels.tsv",
+            "query-id\tcorpus-id\tscore\n1\ta\t1\n1\tb\t1\n2\tb\t1\n3\tb\t1\n3\tc\t1\nboth\ta\t1\n",
+        );
+        let ids = |questions: &[Question]| -> Vec<String> {
+            questions
+                .iter()
+                .map(|question| question.id.clone())
+                .collect()
+        };
+        let set = EvaluationSet::read(folder.path(), "queries.jsonl", "qrels.tsv").unwrap();
+        assert_eq!(ids(&set.questions), ["1", "2", "3"]);
+        assert_eq!(set.questions[0].answers, ["so"]);
+        assert_eq!(ids(&set.unanswerable), ["no"]);
+        assert!(set.left_out[0].contains("`both` is unanswerable and has an answer"));
+        let held = set.held_back(NonZeroUsize::new(2).unwrap());
+        assert_eq!(held.documents.len(), 2, "b answers question 2");
+        assert_eq!(ids(&held.questions), ["1", "3"]);
+        assert_eq!(ids(&held.unanswerable), ["no", "2"]);
+        assert!(held.unanswerable[1].relevant.is_empty());
     }
 
     #[test]

@@ -10,6 +10,8 @@ use tributary_models::service::ServiceSettings;
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
+    /// Whether the bytes that were published are kept as long as the document.
+    pub keep_originals: bool,
     /// The section `[ingest.cleaners]`.
     pub cleaners: CleanersConfig,
     /// The section `[ingest.external]`.

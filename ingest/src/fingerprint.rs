@@ -11,6 +11,9 @@ pub struct Settings<'a> {
     /// Hash of all settings of later stages (chunker, lexicon, models), made by whoever starts the
     /// service.
     pub later_stages: &'a str,
+    /// Whether the document's original is kept: one that was indexed without it counts as changed
+    /// when it is published again.
+    pub keeps_original: bool,
 }
 
 /// BLAKE3 in hexadecimal over content, title, attributes, knowledge sets, converter version and
@@ -48,6 +51,10 @@ pub fn fingerprint(clean: &CleanDocument, settings: Settings) -> String {
     ] {
         part(&value);
     }
+    // What is indexed without originals keeps the fingerprint that it had before there were any.
+    if settings.keeps_original {
+        part(b"original");
+    }
     hasher.finalize().to_hex().to_string()
 }
 
@@ -69,6 +76,7 @@ mod tests {
         let settings = Settings {
             profile: "p",
             later_stages: "s",
+            keeps_original: false,
         };
         let document = CleanDocument {
             markdown: "text".into(),
@@ -123,6 +131,16 @@ mod tests {
             ),
             base
         );
+        assert_ne!(
+            fingerprint(
+                &document,
+                Settings {
+                    keeps_original: true,
+                    ..settings
+                }
+            ),
+            base
+        );
     }
 
     #[test]
@@ -137,6 +155,7 @@ mod tests {
         let settings = Settings {
             profile: "",
             later_stages: "",
+            keeps_original: false,
         };
         assert_eq!(
             fingerprint(&sets(["a", "b"]), settings),

@@ -103,6 +103,7 @@ struct Shared {
     pool: Arc<ConversionPool>,
     cleaning: SourceCleaning,
     later_settings: LaterSettings,
+    keeps_originals: bool,
 }
 
 /// A published document whose identity is known.
@@ -140,6 +141,7 @@ impl IngestStage {
             pool,
             cleaning,
             later_settings,
+            keeps_originals: config.keep_originals,
         });
         Ok(Self {
             shared,
@@ -200,10 +202,40 @@ impl IngestStage {
             drop(room);
             permit = self.permit().await?;
         }
+        let original = begun.original.take();
         let (shared, now_ms) = (Arc::clone(&self.shared), (self.clock)());
         let finished = blocking(move || Ok(shared.finish(begun, now_ms))).await;
         drop(permit);
-        finished.map(Box::new).map(Cleaned::Whole)
+        let clean = self.keep_original(finished?, original).await?;
+        Ok(Cleaned::Whole(Box::new(clean)))
+    }
+
+    /// Keeps the bytes that were published and names their blob. Nothing is kept of a document of
+    /// which nothing is left, nor of one that is searchable as it is: it has its original.
+    async fn keep_original(
+        &self,
+        mut clean: CleanDocument,
+        original: Option<Original>,
+    ) -> Result<CleanDocument> {
+        let Some(original) = original.filter(|_| self.is_news(&clean)) else {
+            return Ok(clean);
+        };
+        clean.document.original = Some(match original {
+            Original::Kept(url) => url,
+            Original::Inline(bytes) => self.blobs.put(bytes).await?,
+        });
+        Ok(clean)
+    }
+
+    /// Whether something is left of it that is not searchable as it is.
+    fn is_news(&self, clean: &CleanDocument) -> bool {
+        let document = &clean.document;
+        let (id, version) = (&document.document_id, document.version);
+        !clean.markdown.trim().is_empty()
+            && self
+                .gate
+                .unchanged(id, version, &document.fingerprint)
+                .is_none()
     }
 
     /// The right to take a processor.
@@ -215,14 +247,8 @@ impl IngestStage {
     /// Nothing is asked about a document of which nothing is left, nor about one that is searchable
     /// as it is: a step's version stands for what it answers.
     fn is_for_external_steps(&self, begun: &Begun) -> bool {
-        let document = &begun.clean.document;
-        let (id, version) = (&document.document_id, document.version);
-        !self.shared.cleaning.external(&document.source).is_empty()
-            && !begun.clean.markdown.trim().is_empty()
-            && self
-                .gate
-                .unchanged(id, version, &document.fingerprint)
-                .is_none()
+        let source = &begun.clean.document.source;
+        !self.shared.cleaning.external(source).is_empty() && self.is_news(&begun.clean)
     }
 
     /// A service that hangs holds up neither a newer version of the document nor its deletion: the
@@ -413,6 +439,7 @@ impl Shared {
             document_id,
             version,
         } = published;
+        let original = self.original(&event)?;
         let source = event.source.clone();
         let partial = unread(&converted.metadata);
         let mut clean = self.cleaning.begin(event, document_id, version, converted);
@@ -423,7 +450,23 @@ impl Shared {
             // document that did not change costs no call.
             clean.document.fingerprint = self.fingerprint(&clean);
         }
-        Ok(Begun { clean, is_complete })
+        Ok(Begun {
+            clean,
+            original,
+            is_complete,
+        })
+    }
+
+    /// The published bytes, if they are to be kept.
+    fn original(&self, event: &DocumentEvent) -> Result<Option<Original>> {
+        if !self.keeps_originals {
+            return Ok(None);
+        }
+        let maximum = self.pool.config().maximum_body_bytes;
+        Ok(Some(match &event.content_url {
+            Some(url) => Original::Kept(url.clone()),
+            None => Original::Inline(body_bytes(event, Body::Inline, maximum)?),
+        }))
     }
 
     /// What all steps left becomes the clean document, fingerprinted. CPU work, too.
@@ -431,6 +474,7 @@ impl Shared {
         let Begun {
             mut clean,
             is_complete,
+            ..
         } = begun;
         self.cleaning.finish(&mut clean);
         clean.document.timeline.push(StageTime {
@@ -452,6 +496,7 @@ impl Shared {
         let settings = fingerprint::Settings {
             profile: self.cleaning.fingerprint(&clean.document.source),
             later_stages: &(self.later_settings)(),
+            keeps_original: self.keeps_originals,
         };
         fingerprint::fingerprint(clean, settings)
     }
@@ -460,8 +505,18 @@ impl Shared {
 /// A document after the local steps.
 struct Begun {
     clean: CleanDocument,
+    /// What is kept of what was published.
+    original: Option<Original>,
     /// Whether there are no others.
     is_complete: bool,
+}
+
+/// The bytes that were published.
+enum Original {
+    /// In this blob already.
+    Kept(String),
+    /// In the event.
+    Inline(Bytes),
 }
 
 fn stopping() -> Error {

@@ -261,9 +261,24 @@ async fn bodies_come_from_base64_and_from_the_blob_store() {
     let of =
         |url: &str| published(&json!({ "document_id": "d", "source": "s", "content_url": url }));
     let outputs = kept.stage("s").process(&of(&url)).await.unwrap();
-    assert_eq!(clean(&outputs[1]).document.title, "From the blob");
+    let document = clean(&outputs[1]).document;
+    assert_eq!(document.title, "From the blob");
+    assert_eq!(document.original, Some(url.clone()), "it is kept already");
     let error = run(&of(&url)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn the_bytes_that_were_published_are_kept_beside_the_document() {
+    let kept = Kept::nothing().await;
+    let input =
+        published(&json!({ "document_id": "d", "source": "s", "content_base64": "77u/IyBUDQo=" }));
+    let outputs = kept.stage("s").process(&input).await.unwrap();
+    let document = clean(&outputs[1]);
+    let original = document.document.original.unwrap();
+    let bytes = kept.blobs.get(&original).await.unwrap();
+    assert_eq!(bytes, b"\xEF\xBB\xBF# T\r\n".as_slice());
+    assert_eq!(document.markdown, "# T\n");
 }
 
 #[tokio::test]
@@ -619,8 +634,9 @@ async fn a_profile_with_an_unknown_step_is_refused() {
     assert!(error.hint().unwrap().contains("`drop_anchors`"));
 }
 
-/// A stage over one profile for the source `s`, whose step reads `learned.toml` with this text.
-async fn learned_stage(learned: &str) -> IngestStage {
+/// What becomes of a document by a profile for the source `s`, whose step reads `learned.toml` with
+/// this text.
+async fn with_learned(learned: &str, input: &StoredRecord) -> CleanDocument {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("learned.toml"), learned).unwrap();
     let mut profiles = SourceProfiles::from_toml(
@@ -628,7 +644,9 @@ async fn learned_stage(learned: &str) -> IngestStage {
     )
     .unwrap();
     profiles.read_files(folder.path()).unwrap();
-    Kept::nothing().await.try_stage(profiles, "").unwrap()
+    let kept = Kept::nothing().await;
+    let stage = kept.try_stage(profiles, "").unwrap();
+    clean(&stage.process(input).await.unwrap()[1])
 }
 
 #[tokio::test]
@@ -648,20 +666,8 @@ async fn learned_boilerplate_goes_and_a_changed_file_counts_as_a_change() {
     let input = published(
         &json!({ "document_id": "d", "version": 1, "source": "s", "content": "# T\n\ntext\n\nCopyright 2025\n" }),
     );
-    let with = clean(
-        &learned_stage(&learned.to_toml().unwrap())
-            .await
-            .process(&input)
-            .await
-            .unwrap()[1],
-    );
-    let without = clean(
-        &learned_stage(&empty.to_toml().unwrap())
-            .await
-            .process(&input)
-            .await
-            .unwrap()[1],
-    );
+    let with = with_learned(&learned.to_toml().unwrap(), &input).await;
+    let without = with_learned(&empty.to_toml().unwrap(), &input).await;
     assert_eq!(
         (with.markdown.trim_end(), without.markdown.trim_end()),
         ("# T\n\ntext", "# T\n\ntext\n\nCopyright 2025")

@@ -63,6 +63,8 @@ pub struct ServerConfig {
     pub maximum_page: usize,
     /// Idempotency keys that are remembered.
     pub idempotency_keys: usize,
+    /// Bytes of drawn pages that are kept in memory.
+    pub page_cache_bytes: usize,
 }
 
 /// Who may reach the server.

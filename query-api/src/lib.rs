@@ -10,6 +10,7 @@ pub mod metrics;
 pub mod openai;
 pub mod openapi;
 pub mod operations;
+pub mod page_drawing;
 pub mod problem;
 pub mod readiness;
 pub mod reindexing;

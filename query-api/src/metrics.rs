@@ -22,7 +22,7 @@ const CANDIDATES: [f64; 10] = [
 const DEGRADABLE: [&str; 3] = ["chunks", "embedder", "reranker"];
 
 /// What a server can have too much of.
-const SHEDDABLE: [&str; 4] = ["body", "question", "rendering", "search"];
+const SHEDDABLE: [&str; 5] = ["body", "drawing", "question", "rendering", "search"];
 
 /// Upper bounds in seconds of an answer, which a language model may write.
 const ANSWER_SECONDS: [f64; 12] = [

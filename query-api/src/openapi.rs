@@ -17,6 +17,7 @@ use tributary_schemas::repair::DegradedRepair;
 use tributary_schemas::search::{SearchRequest, SearchResponse};
 use tributary_schemas::set_status::{SetStatus, SetStatusList};
 use tributary_schemas::state::Reconciliation;
+use tributary_schemas::table_query::{TableAnswer, TableList, TableQueryRequest};
 use tributary_schemas::work::WorkOverview;
 
 use crate::http::dead_letters::{
@@ -30,6 +31,7 @@ use crate::http::facets::SearchChoices;
 use crate::http::knowledge_sets::SetInformation;
 use crate::http::reindex::ReindexWish;
 use crate::http::rendered::{RenderRequest, Rendered};
+use crate::http::table_query::TableListParameters;
 use crate::http::tables::TableParameters;
 use crate::http::upload;
 use crate::problem::ProblemBody;
@@ -126,6 +128,20 @@ fn documents(schemas: &mut SchemaGenerator) -> Vec<Operation> {
                 Some(answer::<DocumentDetail>(schemas)),
             )
         },
+        operation(
+            "get",
+            "/v1/documents/{id}/original",
+            "The bytes that were published, as a download, whole or one range of them; 404 where they are not kept",
+            200,
+            Some(json!({"*/*": {"schema": {"type": "string", "format": "binary"}}})),
+        ),
+        operation(
+            "get",
+            "/v1/documents/{id}/pages/{number}",
+            "A page of a PDF as a picture, counted from 1",
+            200,
+            Some(json!({"image/jpeg": {"schema": {"type": "string", "format": "binary"}}})),
+        ),
         operation(
             "delete",
             "/v1/documents/{id}",
@@ -376,6 +392,26 @@ fn server(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             Some(json!({"image/*": {"schema": {"type": "string", "format": "binary"}}})),
         ),
         Operation {
+            parameters: Some(inline::<TableListParameters>(schemas)),
+            ..operation(
+                "get",
+                "/v1/tables",
+                "Tables of spreadsheets and delimited text, with their columns and some values",
+                200,
+                Some(answer::<TableList>(schemas)),
+            )
+        },
+        Operation {
+            body: Some(answer::<TableQueryRequest>(schemas)),
+            ..operation(
+                "post",
+                "/v1/tables/query",
+                "Ask tables of documents: a model writes an SQL statement, or the caller; its rows, and where each stands",
+                200,
+                Some(answer::<TableAnswer>(schemas)),
+            )
+        },
+        Operation {
             parameters: Some(inline::<TableParameters>(schemas)),
             ..operation(
                 "get",
@@ -469,6 +505,10 @@ fn parameters(operation: &Operation) -> Vec<Value> {
     if operation.path.contains("{id}") {
         let what = "Percent-encoded; may hold slashes and any Unicode";
         parameters.push(json!({"name": "id", "in": "path", "required": true, "description": what, "schema": {"type": "string"}}));
+    }
+    if operation.path.contains("{number}") {
+        let what = "Number of the page, from 1";
+        parameters.push(json!({"name": "number", "in": "path", "required": true, "description": what, "schema": {"type": "integer", "minimum": 1}}));
     }
     if operation.path.contains("{turn}") {
         let what = "Id of the turn, which is that of its answer";

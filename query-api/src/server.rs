@@ -24,6 +24,7 @@ use crate::http::turns::Turns;
 use crate::http::{self, trace};
 use crate::metrics::Metrics;
 use crate::operations::{Operations, OperationsParts};
+use crate::page_drawing::{DrawnPages, PageDrawing};
 use crate::problem::{Code, Problem};
 use crate::reindexing::Reindexing;
 use crate::repairing::Repairing;
@@ -46,6 +47,8 @@ pub struct Parts {
     pub reindexing: Arc<dyn Reindexing>,
     /// Repairs of degraded documents.
     pub repairing: Arc<dyn Repairing>,
+    /// Draws pages of documents.
+    pub page_drawing: Arc<dyn PageDrawing>,
     /// Where large bodies and pictures of documents are kept.
     pub blobs: Blobs,
     /// Contents over this size go there.
@@ -64,11 +67,14 @@ pub struct ServerState {
     pub(crate) knowledge_sets: Arc<dyn KnowledgeSetCatalog>,
     pub(crate) reindexing: Arc<dyn Reindexing>,
     pub(crate) repairing: Arc<dyn Repairing>,
+    pub(crate) page_drawing: Arc<dyn PageDrawing>,
+    pub(crate) drawn_pages: Arc<DrawnPages>,
     pub(crate) blobs: Blobs,
     pub(crate) inline_limit_bytes: usize,
     pub(crate) bodies: Arc<BodyBudget>,
     pub(crate) searches: Turns,
     pub(crate) renderings: Turns,
+    pub(crate) drawings: Turns,
     pub(crate) metrics: Metrics,
     pub(crate) idempotency_keys: IdempotencyKeys,
     pub(crate) config: ServerConfig,
@@ -101,6 +107,8 @@ impl ServerState {
             knowledge_sets: parts.knowledge_sets,
             reindexing: parts.reindexing,
             repairing: parts.repairing,
+            page_drawing: parts.page_drawing,
+            drawn_pages: Arc::new(DrawnPages::new(config.page_cache_bytes)),
             blobs: parts.blobs,
             inline_limit_bytes: parts.inline_limit_bytes,
             bodies: Arc::new(BodyBudget::new(
@@ -109,6 +117,7 @@ impl ServerState {
             )),
             searches: Turns::of_searches(&config, operations.metrics.clone()),
             renderings: Turns::of_renderings(&config, operations.metrics.clone()),
+            drawings: Turns::of_drawings(&config, operations.metrics.clone()),
             operations: web::Data::new(operations),
             stopping,
             config,

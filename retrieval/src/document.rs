@@ -29,6 +29,12 @@ pub struct DocumentView {
     pub metadata: BTreeMap<String, String>,
     /// Detected media type.
     pub media_type: String,
+    /// The blob with the bytes that were published, if they are kept.
+    pub original: Option<String>,
+    /// Path or URL within the source; empty where there is none.
+    pub source_path: String,
+    /// Title.
+    pub title: String,
     /// The newer edition for which it steps aside, where the caller may see all there is.
     pub superseded_by: Option<String>,
     /// Links of its pictures in their order, each once.
@@ -109,6 +115,9 @@ pub async fn view(
         attributes: own.document.attributes,
         metadata: own.document.metadata,
         media_type: own.document.media_type,
+        original: own.document.original,
+        source_path: own.document.source_path,
+        title: own.document.title,
         duplicate_of,
         family,
         pictures,

@@ -1,16 +1,17 @@
 //! Words that only hold a sentence together, or ask: that one of them stands nowhere says nothing
 //! about a question, and a question of nothing else asks for nothing.
 
-/// English, in small letters and in order.
-const ENGLISH: [&str; 89] = [
-    "a", "about", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
-    "did", "do", "does", "for", "from", "had", "has", "have", "her", "here", "his", "how", "i",
-    "if", "in", "into", "is", "it", "its", "just", "many", "may", "me", "might", "much", "must",
-    "my", "no", "not", "of", "on", "or", "our", "please", "shall", "she", "should", "so", "some",
-    "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this",
-    "those", "to", "too", "us", "very", "was", "we", "were", "what", "whatever", "when", "where",
-    "whether", "which", "who", "whom", "whose", "why", "will", "with", "without", "would", "yes",
-    "you", "your",
+/// English, in small letters and in order, with what contractions leave: "doesn" and "t".
+const ENGLISH: [&str; 105] = [
+    "a", "about", "an", "and", "any", "are", "aren", "as", "at", "be", "been", "but", "by", "can",
+    "could", "couldn", "did", "didn", "do", "does", "doesn", "for", "from", "had", "has", "hasn",
+    "have", "haven", "her", "here", "his", "how", "i", "if", "in", "into", "is", "isn", "it",
+    "its", "just", "ll", "many", "may", "me", "might", "much", "must", "my", "no", "not", "of",
+    "on", "or", "our", "please", "re", "s", "shall", "she", "should", "shouldn", "so", "some",
+    "such", "t", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this",
+    "those", "to", "too", "us", "ve", "very", "was", "wasn", "we", "were", "weren", "what",
+    "whatever", "when", "where", "whether", "which", "who", "whom", "whose", "why", "will", "with",
+    "without", "would", "wouldn", "yes", "you", "your",
 ];
 
 /// Chinese as the analyzer cuts it, in order.
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn words_that_hold_a_sentence_together_are_known() {
         assert!(ENGLISH.is_sorted() && CHINESE.is_sorted());
-        for word in ["How", "the", "的", "哪几", "多少"] {
+        for word in ["How", "the", "t", "的", "哪几", "有什么", "多少"] {
             assert!(is_function_word(word), "{word}");
         }
         for word in ["part", "Kubernetes", "锁", "载波聚合", "38.331", "C", "3"] {

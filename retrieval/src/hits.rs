@@ -313,6 +313,7 @@ pub async fn passages(
             chunk_id: chunk.chunk_id,
             ordinal: chunk.ordinal,
             section_path: chunk.section_path,
+            pages: chunk.pages,
             text: chunk.text,
             language: chunk.language,
         }

@@ -31,6 +31,7 @@ mod retriever;
 mod route;
 mod serving;
 mod set_contents;
+mod tables;
 mod titles;
 pub mod understand;
 mod unmet;
@@ -46,11 +47,14 @@ pub use events::Events;
 pub use relevance::{Signals, relevance};
 pub use retriever::{Models, Outcome, Retriever};
 pub use serving::{Serving, SharedServing};
+pub use tables::TableConfig;
 pub use understand::{
     AnalyzerSource, Understander, UnderstanderParts, UnderstandingConfig, Understood,
 };
 pub use variants::SearchedAll;
-pub use workflows::{Asked, Asker, AskerParts, OnDemandConfig, SummedUp, TextbookConfig};
+pub use workflows::{
+    Asked, Asker, AskerParts, Grade, OnDemandConfig, SummedUp, TextbookConfig, ToGrade,
+};
 
 #[cfg(test)]
 pub(crate) mod tests {

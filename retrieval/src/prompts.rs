@@ -35,6 +35,11 @@ pub const TEXTBOOK_ANSWER: &str = "textbook_answer";
 pub const ON_DEMAND: &str = "on_demand";
 /// Name of the prompt for what was said in a conversation.
 pub const CONVERSATION_SUMMARY: &str = "conversation_summary";
+/// Name of the prompt for whether an answer is right.
+pub const ANSWER_GRADE: &str = "answer_grade";
+
+/// Name of the prompt for an SQL statement over tables of documents.
+pub const TABLE_SQL: &str = "table_sql";
 
 /// All of them.
 pub const PROMPTS: PromptSet = PromptSet {
@@ -71,6 +76,32 @@ pub const PROMPTS: PromptSet = PromptSet {
                 json!(ToSumUp {
                     before: UNTRUSTED,
                     rounds: UNTRUSTED,
+                })
+            },
+        },
+        PromptSpec {
+            name: ANSWER_GRADE,
+            role: Role::Judge,
+            reply: Some(reply_schema::<AnswerGradeReply>),
+            sample: || {
+                json!(AnswerToGrade {
+                    question: UNTRUSTED,
+                    answer: UNTRUSTED,
+                    expected: UNTRUSTED.to_owned(),
+                    passages: untrusted_passages(),
+                })
+            },
+        },
+        PromptSpec {
+            name: TABLE_SQL,
+            role: Role::Sql,
+            reply: Some(reply_schema::<SqlReply>),
+            sample: || {
+                json!(ToWriteSql {
+                    question: UNTRUSTED,
+                    tables: vec![UNTRUSTED.to_owned()],
+                    sql: UNTRUSTED,
+                    error: UNTRUSTED,
                 })
             },
         },
@@ -136,6 +167,8 @@ pub const PROMPTS: PromptSet = PromptSet {
         prompt_file!("textbook_answer.zh.md"),
         prompt_file!("conversation_summary.en.md"),
         prompt_file!("conversation_summary.zh.md"),
+        prompt_file!("answer_grade.en.md"),
+        prompt_file!("answer_grade.zh.md"),
         prompt_file!("on_demand.en.md"),
         prompt_file!("on_demand.zh.md"),
         prompt_file!("retrieval_suggestion.en.md"),
@@ -148,6 +181,8 @@ pub const PROMPTS: PromptSet = PromptSet {
         prompt_file!("understanding.zh.md"),
         prompt_file!("hypothetical_passage.en.md"),
         prompt_file!("hypothetical_passage.zh.md"),
+        prompt_file!("table_sql.en.md"),
+        prompt_file!("table_sql.zh.md"),
     ],
 };
 
@@ -284,6 +319,30 @@ pub struct RelevanceReply {
     pub relevant: bool,
 }
 
+/// What the prompt for whether an answer is right is given.
+#[derive(Clone, Debug, Serialize)]
+pub struct AnswerToGrade<'a> {
+    /// What was asked.
+    pub question: &'a str,
+    /// What was answered.
+    pub answer: &'a str,
+    /// What would be right, a line for each; empty where nobody said it.
+    pub expected: String,
+    /// What the answer was made from.
+    pub passages: Vec<NumberedPassage>,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerGradeReply {
+    /// Why, in a sentence.
+    #[schemars(length(max = 300))]
+    pub reason: String,
+    /// Whether the answer is right.
+    pub right: bool,
+}
+
 /// What the prompt for whether passages are enough is given.
 #[derive(Clone, Debug, Serialize)]
 pub struct ToJudgePassages<'a> {
@@ -334,4 +393,31 @@ pub struct ConversationSummaryReply {
     /// What was said until now.
     #[schemars(length(min = 1, max = 1500))]
     pub summary: String,
+}
+
+/// What the prompt for a statement is given.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToWriteSql<'a> {
+    /// The question as it is asked without what was said before.
+    pub question: &'a str,
+    /// The tables with their columns, best first.
+    pub tables: Vec<String>,
+    /// A statement that failed; empty for none.
+    pub sql: &'a str,
+    /// What is wrong with it.
+    pub error: &'a str,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SqlReply {
+    /// The statement; empty where there is none.
+    #[schemars(length(max = 2000))]
+    pub sql: String,
+    /// 0, 3003 where no table has what is asked, 3005 where the question is unclear.
+    pub err_code: i64,
+    /// Why there is no statement.
+    #[schemars(length(max = 300))]
+    pub err_msg: String,
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::review::Review;
 use crate::search::{QueryPlan, Strategy};
+use crate::table_query::TableAnswer;
 use crate::understanding::Understanding;
 use crate::user_profile::UserProfile;
 use crate::{ChunkId, ChunkKind, Filter, strict};
@@ -21,17 +22,21 @@ pub enum Workflow {
     /// Suggest what to search for, judge each passage and whether all of them are enough, search
     /// once more for what is missing, answer as a textbook explains.
     Textbook,
+    /// Choose tables of documents, let a model write an SQL statement over them, run it, show its
+    /// rows.
+    Table,
 }
 
 impl Workflow {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::General, Self::Textbook];
+    pub const ALL: [Self; 3] = [Self::General, Self::Textbook, Self::Table];
 
     /// The name used in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::General => "general",
             Self::Textbook => "textbook",
+            Self::Table => "table",
         }
     }
 
@@ -130,12 +135,13 @@ pub struct AskRequest {
     /// Whether a question that leans on the history is completed from it; true when absent.
     #[serde(default)]
     pub rewrite: Option<bool>,
-    /// Whether tables are asked by SQL too. No workflow does so yet: where it is true, `degraded`
-    /// names `nl2sql`.
+    /// Whether tables of the documents are asked by SQL too, beside the search: their rows become one
+    /// more passage of the answer. Where nothing comes of it, `degraded` names `nl2sql`. With the
+    /// workflow `general`; others name it in `degraded`.
     #[serde(default)]
     pub nl2sql: Option<bool>,
     /// User profile (画像): tag → weight that fine scores are multiplied with; 1 is neutral.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "strict::distinct")]
     pub profile: BTreeMap<String, f32>,
     /// What the user prefers (画像), with this request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,8 +174,8 @@ pub enum Verdict {
     Refused,
     /// The best sentences of the passages, word for word, because no model was there to answer.
     Extractive,
-    /// A model's reply to a greeting or the like, for which it searched nothing: it says nothing
-    /// from the documents. Only where retrieval is on demand.
+    /// A reply to a greeting or the like, for which nothing was searched: it says nothing from the
+    /// documents. A fixed sentence, or where retrieval is on demand a model's.
     Unsourced,
 }
 
@@ -258,14 +264,14 @@ pub enum Doubt {
 /// Milliseconds of one step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepTime {
-    /// `understanding`, `retrieval`, `relevance`, `sufficiency`, `second_retrieval`, `first_token`,
-    /// `answer`; those that the workflow has.
+    /// `understanding`, `retrieval`, `relevance`, `sufficiency`, `second_retrieval`, `tables`, `sql`,
+    /// `first_token`, `answer`; those that the workflow has.
     pub step: String,
     /// Milliseconds that it took.
     pub ms: f64,
 }
 
-/// What a language model was given and gave, in tokens as its server counts them.
+/// What language models were given and gave, in tokens as their servers count them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tokens {
     /// Of the prompts.
@@ -312,12 +318,18 @@ pub struct Answer {
     /// The model that answered, as its server names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it took.
+    /// What all calls of models for it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// The same by the role that was called, such as `understand` or `answer`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tokens_by_role: BTreeMap<String, Tokens>,
     /// How the passages were chosen, from a workflow that judges them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Review>,
+    /// What tables of the documents say: with the workflow `table`, and where `nl2sql` asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<Box<TableAnswer>>,
     /// With `explain`: how the question was understood.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub understanding: Option<Understanding>,
@@ -355,8 +367,10 @@ pub enum AskEvent {
     Understanding(Box<Understanding>),
     /// What was found for it. It comes again where more was searched for; the last one holds.
     Retrieval(Retrieved),
+    /// What tables of the documents say: the statement and its rows.
+    Table(Box<TableAnswer>),
     /// What is being done, by its name: `understanding`, `suggestion`, `retrieval`, `relevance`,
-    /// `sufficiency`, `second_retrieval`, `answer`.
+    /// `sufficiency`, `second_retrieval`, `tables`, `sql`, `answer`.
     Thinking {
         /// Name of the step.
         step: String,
@@ -383,6 +397,7 @@ impl AskEvent {
         match self {
             Self::Understanding(_) => "understanding",
             Self::Retrieval(_) => "retrieval",
+            Self::Table(_) => "table",
             Self::Thinking { .. } => "thinking",
             Self::AnswerChunk { .. } => "answer_chunk",
             Self::Citation { .. } => "citation",

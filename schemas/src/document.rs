@@ -162,6 +162,10 @@ pub struct DocumentHeader {
     /// written again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
+    /// The blob with the bytes that were published, as long as originals are kept
+    /// (`ingest.keep_originals`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<String>,
     /// What of the document could not be read and why, such as pages that are pictures; nothing
     /// for a whole one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

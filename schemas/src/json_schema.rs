@@ -16,6 +16,7 @@ use crate::external_step::{
 };
 use crate::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use crate::search::{QueryPlan, SearchRequest, SearchResponse};
+use crate::table_query::{TableAnswer, TableQueryRequest};
 use crate::user_profile::UserProfile;
 use crate::{
     CleanDocument, DeadLetter, DocumentEvent, DocumentState, EmbeddedDocument, Filter,
@@ -56,6 +57,8 @@ pub const MESSAGES: &[Message] = &[
     message::<AskRequest>("ask-request.v1"),
     message::<AskEvent>("ask-event.v1"),
     message::<Answer>("answer.v1"),
+    message::<TableQueryRequest>("table-query-request.v1"),
+    message::<TableAnswer>("table-answer.v1"),
     message::<Conversation>("conversation.v1"),
     message::<Turn>("turn.v1"),
     message::<UserProfile>("user-profile.v1"),

@@ -32,6 +32,7 @@ pub mod set_contents;
 pub mod set_status;
 pub mod state;
 pub mod strict;
+pub mod table_query;
 pub mod topic;
 pub mod understanding;
 pub mod unmet;

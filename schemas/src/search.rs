@@ -49,7 +49,7 @@ pub struct SearchRequest {
     #[serde(default)]
     pub rerank: Option<bool>,
     /// User profile (画像): tag → weight that fine scores are multiplied with; 1 is neutral.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "strict::distinct")]
     pub profile: BTreeMap<String, f32>,
     /// What the user prefers (画像), with this request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -208,6 +208,9 @@ pub struct Passage {
     pub ordinal: u32,
     /// Titles above it.
     pub section_path: Vec<String>,
+    /// Page numbers from 1; empty when not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<u32>,
     /// The text as Markdown.
     pub text: String,
     /// Programming language, where the text is source code and no Markdown.

@@ -1,11 +1,12 @@
-//! What serde takes and a caller did not mean: a struct written as an array, and `null` for a
-//! condition of a filter, which would be none.
+//! What serde takes and a caller did not mean: a struct written as an array, `null` for a
+//! condition of a filter, which would be none, and a key of a map that is given twice.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 /// A struct that is written as an object; an array of its fields in their order is refused.
 pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
@@ -34,6 +35,34 @@ pub fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
+}
+
+/// Weights by name, each name once: of two the last one would hold, and nobody would know.
+pub fn distinct<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, f32>, D::Error> {
+    struct Weights;
+
+    impl<'de> Visitor<'de> for Weights {
+        type Value = BTreeMap<String, f32>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("an object of numbers")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut weights = BTreeMap::new();
+            while let Some((name, weight)) = map.next_entry::<String, f32>()? {
+                if weights.contains_key(&name) {
+                    return Err(A::Error::custom(format!("`{name:.100}` is given twice")));
+                }
+                weights.insert(name, weight);
+            }
+            Ok(weights)
+        }
+    }
+
+    deserializer.deserialize_map(Weights)
 }
 
 #[cfg(test)]

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::strict;
+
 /// Most weights of tags, and most preferred knowledge sets.
-pub const MAX_PREFERENCES: usize = 100;
+pub const MAXIMUM_PREFERENCES: usize = 100;
 /// Most characters of a tag, a knowledge set or a user's name.
-pub const MAX_NAME_CHARACTERS: usize = 100;
+pub const MAXIMUM_NAME_CHARACTERS: usize = 100;
 /// Lowest and highest weight of a tag: nothing is weighed away.
 pub const TAG_WEIGHTS: std::ops::RangeInclusive<f32> = 0.1..=10.0;
 /// How far the weight of the vector side may be shifted, either way.
-pub const MAX_SHIFT: f32 = 0.3;
+pub const MAXIMUM_SHIFT: f32 = 0.3;
 /// Languages that can be preferred.
 pub const LANGUAGES: [&str; 2] = ["en", "zh"];
 
@@ -21,7 +23,7 @@ pub const LANGUAGES: [&str; 2] = ["en", "zh"];
 #[serde(deny_unknown_fields)]
 pub struct UserProfile {
     /// Tag → weight that fine scores are multiplied with, 0.1 to 10; 1 is neutral.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "strict::distinct")]
     pub tag_weights: BTreeMap<String, f32>,
     /// Added to the weight of the vector side of a hybrid search, -0.3 to 0.3: less finds the words
     /// of the question, more what it means.
@@ -59,9 +61,9 @@ impl UserProfile {
             }
         }
         let shift = self.vector_weight_shift;
-        if !(-MAX_SHIFT..=MAX_SHIFT).contains(&shift) {
+        if !(-MAXIMUM_SHIFT..=MAXIMUM_SHIFT).contains(&shift) {
             problems.push(format!(
-                "vector_weight_shift is {shift}, it must be between -{MAX_SHIFT} and {MAX_SHIFT}"
+                "vector_weight_shift is {shift}, it must be between -{MAXIMUM_SHIFT} and {MAXIMUM_SHIFT}"
             ));
         }
         if let Some(language) = &self.preferred_language
@@ -80,15 +82,20 @@ impl UserProfile {
             ("tag_weights", self.tag_weights.len()),
             ("preferred_sets", self.preferred_sets.len()),
         ];
-        let too_many = counts.iter().filter(|(_, count)| *count > MAX_PREFERENCES);
+        let too_many = counts
+            .iter()
+            .filter(|(_, count)| *count > MAXIMUM_PREFERENCES);
         let too_many = too_many.map(|(name, count)| {
-            format!("{name} has {count} values, at most {MAX_PREFERENCES} are accepted")
+            format!("{name} has {count} values, at most {MAXIMUM_PREFERENCES} are accepted")
         });
-        let is_no_name =
-            |name: &&String| name.trim().is_empty() || name.chars().count() > MAX_NAME_CHARACTERS;
+        let is_no_name = |name: &&String| {
+            name.trim().is_empty() || name.chars().count() > MAXIMUM_NAME_CHARACTERS
+        };
         let names = self.tag_weights.keys().chain(&self.preferred_sets);
         let no_names = names.filter(is_no_name).map(|name| {
-            format!("`{name:.100}` is no name: a name has 1 to {MAX_NAME_CHARACTERS} characters")
+            format!(
+                "`{name:.100}` is no name: a name has 1 to {MAXIMUM_NAME_CHARACTERS} characters"
+            )
         });
         too_many.chain(no_names).collect()
     }
@@ -98,7 +105,7 @@ impl UserProfile {
 pub fn is_user_name(name: &str) -> bool {
     let is_allowed = |sign: char| sign.is_alphanumeric() || ".-_@".contains(sign);
     let has_letter = name.chars().any(char::is_alphanumeric);
-    has_letter && name.chars().count() <= MAX_NAME_CHARACTERS && name.chars().all(is_allowed)
+    has_letter && name.chars().count() <= MAXIMUM_NAME_CHARACTERS && name.chars().all(is_allowed)
 }
 
 #[cfg(test)]
@@ -131,6 +138,14 @@ mod tests {
             ..UserProfile::default()
         };
         assert_eq!(not_a_number.problems().len(), 1);
+    }
+
+    #[test]
+    fn a_tag_has_one_weight() {
+        let twice = r#"{"tag_weights": {"5G": 2.0, "4G": 1.0, "5G": 0.5}}"#;
+        let refused = serde_json::from_str::<UserProfile>(twice).map_err(|error| error.to_string());
+        let message = refused.err().unwrap_or_default();
+        assert!(message.contains("`5G` is given twice"), "{message}");
     }
 
     #[test]

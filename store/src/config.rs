@@ -11,7 +11,7 @@ use crate::blobs::Blobs;
 #[cfg(feature = "elasticsearch")]
 use crate::conversations::elasticsearch::ElasticsearchConversations;
 use crate::conversations::embedded::{self as embedded_conversations, EmbeddedConversations};
-use crate::conversations::{self, SharedConversations};
+use crate::conversations::{self, Settling, SharedConversations};
 use crate::damage::{self, Embedded};
 use crate::data_folder::{Access, DataFolder};
 use crate::event_log::SharedEventLog;
@@ -326,13 +326,15 @@ async fn open_conversations(
             let aside = folder.join(damage::ASIDE);
             let open = move || EmbeddedConversations::open(&place, &aside, settings, clock);
             let conversations = blocking(open).await?;
-            Ok((Arc::new(conversations.clone()), Some(conversations)))
+            let shared = Settling::shared(Arc::new(conversations.clone()), crate::system_clock());
+            Ok((shared, Some(conversations)))
         }
         #[cfg(feature = "elasticsearch")]
         SearchIndexKind::Elasticsearch => {
             let cluster = &config.search_index.elasticsearch;
             let conversations = ElasticsearchConversations::open(cluster, settings, clock).await?;
-            Ok((Arc::new(conversations), None))
+            let shared = Settling::shared(Arc::new(conversations), crate::system_clock());
+            Ok((shared, None))
         }
         #[cfg(not(feature = "elasticsearch"))]
         SearchIndexKind::Elasticsearch => Err(not_built("elasticsearch")),

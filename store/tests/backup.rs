@@ -358,6 +358,7 @@ async fn begin_turn(conversations: &EmbeddedConversations, id: &str, question: &
     let turn = NewTurn {
         question,
         idempotency_key: None,
+        fingerprint: None,
     };
     conversations.begin_turn(None, id, turn).await.unwrap();
 }

@@ -75,6 +75,7 @@ fn question(question: &str) -> NewTurn<'_> {
     NewTurn {
         question,
         idempotency_key: None,
+        fingerprint: None,
     }
 }
 
@@ -225,6 +226,7 @@ async fn a_file_of_the_first_version_is_read_and_brought_up_to_date() {
     connection
         .execute_batch(
             "DROP TABLE user_profiles; ALTER TABLE conversations DROP COLUMN summary;
+             ALTER TABLE turns DROP COLUMN fingerprint;
              PRAGMA user_version = 1;",
         )
         .unwrap();
@@ -274,6 +276,7 @@ async fn a_conversation_of_ten_thousand_turns_is_read_from_its_end() {
     let one_more = NewTurn {
         question: "one more?",
         idempotency_key: None,
+        fingerprint: None,
     };
     let refused = store.begin_turn(None, &id, one_more).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Exhausted);

@@ -8,6 +8,7 @@ mod gauges;
 mod lag;
 mod limits;
 mod local;
+mod pages;
 mod parts;
 mod readiness;
 mod reindex;

@@ -35,6 +35,7 @@ use tributary_store::{Clock, system_clock};
 use tributary_taxonomy::{KnowledgeSets, Lexicon, SourceProfiles, Synonyms};
 
 use super::external_metrics::KnownServices;
+use super::pages::PageSide;
 use super::readiness::Readiness;
 use super::reindex::ReindexSide;
 use super::repair::RepairSide;
@@ -179,6 +180,7 @@ impl Parts {
             chat: Arc::clone(&chat),
             tokens: Arc::clone(&pipelines.serving().models.tokens),
             prompts,
+            blobs: stores.blobs.clone(),
             config: config.query_api.answer.clone(),
         })?;
         Ok(Self {
@@ -234,6 +236,7 @@ impl Parts {
             knowledge_sets: Arc::clone(&self.knowledge_sets) as _,
             reindexing: Arc::new(ReindexSide::new(self)),
             repairing: Arc::new(RepairSide::new(self, config)),
+            page_drawing: Arc::new(PageSide::new(&self.conversion)),
             blobs: self.stores.blobs.clone(),
             inline_limit_bytes: config.store.inline_limit_bytes,
             operations: self.operations_parts(config, services),

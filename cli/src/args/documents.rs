@@ -32,6 +32,17 @@ pub enum Documents {
         #[command(flatten)]
         output: Output,
     },
+    /// Write the file that was published, as it was
+    Original {
+        /// Document id, or source/path
+        id: String,
+        /// File to write; nothing may be there yet
+        #[arg(short = 'o', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// How results are printed.
+        #[command(flatten)]
+        output: Output,
+    },
     /// Make up for what was done in a lesser way because a model was away
     Repair {
         /// Documents whose summaries the model should have written

@@ -1,10 +1,13 @@
 //! Arguments of `eval`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::Output;
+use tributary_schemas::ask::Workflow;
+
+use super::{Output, one_of};
 
 /// `eval …`.
 #[derive(Debug, Subcommand)]
@@ -48,9 +51,36 @@ pub struct EvalRun {
     /// Ask only this many questions
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
+    /// What is scored: what a search finds, or what is answered. Questions may say `answers` (a list
+    /// of right ones), and `unanswerable: true` needs no judgement
+    #[arg(long, value_enum, default_value_t = Level::Retrieval)]
+    pub level: Level,
+    /// With --level answer: the workflow that answers [default: the configured one]
+    #[arg(long, value_name = "NAME", value_parser = one_of(Workflow::ALL.map(Workflow::as_str)))]
+    pub workflow: Option<String>,
+    /// With --level answer: leave out the documents that answer every Nth question, so that it is to
+    /// be refused
+    #[arg(long, value_name = "N")]
+    pub hold_back: Option<NonZeroUsize>,
+    /// With --level answer: have the model of the role `judge` read the answers too
+    #[arg(long)]
+    pub judge: bool,
+    /// With --level answer: write each question with its answer and its measures into this file, a
+    /// line of JSON each
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub answers: Option<PathBuf>,
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,
+}
+
+/// What `eval run` scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Level {
+    /// What a search finds, by tier
+    Retrieval,
+    /// What is answered
+    Answer,
 }
 
 /// `eval code`.

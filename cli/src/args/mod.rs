@@ -9,6 +9,7 @@ mod maintenance;
 mod publish;
 mod search;
 mod sets;
+mod tables;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -19,12 +20,15 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub use ask::{ASK_HELP, Ask};
 pub use conversations::{ConversationIds, Conversations};
 pub use documents::{DeadLetterIds, DeadLetters, Documents, ListDocuments};
-pub use eval::{EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, PartChoice};
+pub use eval::{
+    EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, Level, PartChoice,
+};
 pub use files::{Analyze, ChunkFile, FileArgument};
 pub use maintenance::{Backup, Blobs, ConfigVerb, Doctor, Models, Repair, Restore};
 pub use publish::{OneDocument, Prune, Publish};
 pub use search::{Code, CodeSearch, FilterArguments, Search, given};
 pub use sets::{KnowledgeSets, LearnBoilerplate, Preview, Profiles, Reindex};
+pub use tables::{ListTables, QueryTables, ShowTables, TABLES_HELP, Tables};
 
 const AFTER_HELP: &str = "\
 Start here:
@@ -96,6 +100,9 @@ pub enum Verb {
     /// Search source code
     #[command(subcommand)]
     Code(Code),
+    /// List tables of documents, or ask them by SQL
+    #[command(subcommand, after_help = TABLES_HELP)]
+    Tables(Tables),
     /// Serve the running server's tools to a program that speaks the Model Context Protocol
     #[command(after_help = MCP_HELP)]
     Mcp,

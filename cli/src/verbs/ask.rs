@@ -146,7 +146,7 @@ fn streamed(client: &Client, request: &AskRequest) -> Result<()> {
                 }
             }
             AskEvent::Understanding(understood) => meant = Some(understood.standalone_question),
-            AskEvent::Retrieval(_) | AskEvent::Citation { .. } => {}
+            AskEvent::Retrieval(_) | AskEvent::Table(_) | AskEvent::Citation { .. } => {}
         }
     }
     spinner.finish_and_clear();
@@ -161,6 +161,13 @@ fn streamed(client: &Client, request: &AskRequest) -> Result<()> {
 /// What stands below an answer: its sources, what they do not support, what was lacking.
 fn notes(answer: &Answer) -> String {
     let mut text = String::new();
+    if let Some(table) = answer
+        .table
+        .as_deref()
+        .filter(|table| !table.sql.is_empty())
+    {
+        writeln!(text, "sql: {}", table.sql).ok();
+    }
     let cited = answer.sources.iter().filter(|source| source.cited);
     for source in cited {
         writeln!(text, "[{}] {}", source.number, place(source)).ok();

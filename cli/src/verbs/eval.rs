@@ -31,6 +31,7 @@ const STAGES: [Service; 4] = [
 /// Runs and prints the report. With `--data-dir` the folder is kept, and unchanged documents are
 /// not embedded again; one that holds other documents is refused.
 pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> {
+    super::eval_answers::check_level(eval)?;
     let set = EvaluationSet::read(&eval.set, &eval.queries, &eval.qrels)?;
     let set = limited(set, eval.limit).of_source(&eval.source);
     let own_folder = OwnFolder::choose(global)?;

@@ -1,9 +1,11 @@
 //! Questions from the command line: answered in the words of the documents without a model, streamed
 //! with one, continued, and kept when the server is killed while it answers.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
-use crate::harness::{Server, Workspace, list, text, wait_for};
+use crate::harness::{Server, Workspace, list, skip, text, wait_for};
 
 const PAGE: &str = "# Random access\n\nRandom access is a procedure by which a terminal gets uplink timing. \
     It has four steps and is guarded by timer T300.\n";
@@ -53,6 +55,12 @@ fn without_a_model_the_answer_is_in_the_words_of_the_documents() {
     workspace
         .run(["ask", "--set", "nowhere", "What is it?"])
         .refused(1, &["nowhere", "no knowledge set"]);
+    workspace
+        .run(["ask", "--conversation", "xyz", "What is it?"])
+        .refused(
+            1,
+            &["no conversation `xyz`", "`tributary conversations list`"],
+        );
     workspace.run(["ask", " "]).refused(1, &["empty"]);
     let kept = workspace.json(["conversations", "list", "--format", "json"]);
     let kept = list(&kept, "/conversations");
@@ -126,6 +134,76 @@ fn a_question_is_kept_when_the_server_is_killed_while_it_answers() {
         assert_eq!(text(turn, "/state"), "failed");
         assert_eq!(text(turn, "/failure/code"), "unavailable");
     }
+}
+
+/// As on a full disk: nothing of the server's can be written when its answer ends.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_end_that_cannot_be_recorded_is_recorded_when_it_can() {
+    let replies = json!([{"prompt": "answer", "reply": "It picks a preamble [1]. ".repeat(20),
+        "piece_characters": 10, "piece_delay_ms": 60}]);
+    let (workspace, mut server) = with_page(scripted(&replies));
+    let (_, made) = server.post("/v1/conversations", &json!({}));
+    let id = text(&made, "/id").to_owned();
+    let body = json!({"question": "What is random access?", "conversation_id": id});
+    let states = || {
+        let (_, turns) = server.get(&format!("/v1/conversations/{id}/turns"));
+        let state = |turn| text(turn, "/state").to_owned();
+        list(&turns, "/turns").iter().map(state).collect::<Vec<_>>()
+    };
+    // On a busy machine the limit may come when all is over: asked again then.
+    let is_unrecorded = (1..=5).any(|turn| {
+        std::thread::scope(|scope| {
+            let asking = scope.spawn(|| server.post("/v1/ask", &body));
+            wait_for("the question is recorded", || {
+                (states().len() == turn).then_some(())
+            });
+            let is_limited = limit_file_sizes(&server, "0");
+            let (_, answer) = asking.join().unwrap();
+            let is_unrecorded = list(&answer, "/degraded") == [json!("conversation")];
+            if !is_unrecorded {
+                limit_file_sizes(&server, "unlimited");
+            }
+            assert!(is_limited || !is_unrecorded, "{answer}");
+            is_unrecorded
+        })
+    });
+    if !is_unrecorded {
+        return skip("no prlimit here that would limit what a process writes");
+    }
+    assert_eq!(
+        states().last().unwrap(),
+        "answered",
+        "known, though not written"
+    );
+    let (status, problem) = server.post("/v1/ask", &body);
+    assert!(status >= 500, "not 409: {problem}");
+    assert!(
+        !problem
+            .to_string()
+            .contains(workspace.path("").to_str().unwrap()),
+        "a path: {problem}"
+    );
+    assert!(limit_file_sizes(&server, "unlimited"));
+    let (status, next) = server.post("/v1/ask", &body);
+    assert_eq!(status, 200, "{next}");
+    server.kill();
+    server = workspace.start();
+    let (_, turns) = server.get(&format!("/v1/conversations/{id}/turns"));
+    let turns = list(&turns, "/turns");
+    assert!(
+        turns.iter().all(|turn| text(turn, "/state") == "answered"),
+        "{turns:?}"
+    );
+}
+
+/// Whether it could be done.
+fn limit_file_sizes(server: &Server, soft: &str) -> bool {
+    let limit = format!("--fsize={soft}:unlimited");
+    let limited = Command::new("prlimit")
+        .args([&limit, "--pid", &server.pid().to_string()])
+        .status();
+    limited.is_ok_and(|status| status.success())
 }
 
 /// The answer is not waited for: the server dies before it.

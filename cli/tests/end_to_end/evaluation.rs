@@ -166,3 +166,92 @@ fn both_layouts_are_scored_through_the_real_pipeline() {
         "judgements of documents that are not there are noticed: {run:?}"
     );
 }
+
+/// Twelve questions of which four have no answer, a model that cites, and one that reads.
+#[test]
+fn answers_are_scored_with_and_without_a_model() {
+    let workspace = Workspace::new();
+    let questions = ANIMALS.iter().enumerate().map(|(number, animal)| {
+        json!({"_id": format!("q{number}"), "text": format!("Where does the {animal} live?"),
+            "answers": [format!("where the {animal} finds water")]})
+    });
+    let nobody = json!({"_id": "nobody", "text": "Who built the bridge?", "unanswerable": true});
+    workspace.write("set/queries.jsonl", lines(questions.chain([nobody])));
+    let documents = ANIMALS.iter().enumerate().map(|(number, animal)| {
+        json!({"_id": format!("d{number}"), "title": *animal, "text": text_of(animal)})
+    });
+    workspace.write("set/corpus.jsonl", lines(documents));
+    let judgements = (0..ANIMALS.len()).map(|number| format!("q{number}\td{number}\t1\n"));
+    let judgements: String = judgements.collect();
+    workspace.write(
+        "set/qrels.tsv",
+        format!("query-id\tcorpus-id\tscore\n{judgements}"),
+    );
+    let run = |workspace: &Workspace, more: &[&str]| {
+        let arguments = [
+            "eval", "run", "--level", "answer", "--set", "set", "--format", "json",
+        ];
+        workspace.json(arguments.iter().chain(more))
+    };
+    let report = run(
+        &workspace,
+        &["--hold-back", "4", "--answers", "answers.jsonl"],
+    );
+    let all = &report["all"];
+    assert_eq!(
+        (number(all, "/questions"), number(all, "/with_answer")),
+        (13, 9),
+        "{report}"
+    );
+    for share in [
+        "source_found",
+        "source_cited",
+        "holds_expected",
+        "citations_valid",
+        "language_kept",
+    ] {
+        assert_eq!(all[share], json!(1.0), "{share}: {report}");
+    }
+    assert_eq!(all["read_as_right"], Value::Null);
+    assert_eq!(
+        report["degraded"]["answer"],
+        json!(12),
+        "all but the refused one: {report}"
+    );
+    let kept = std::fs::read_to_string(workspace.path("answers.jsonl")).unwrap();
+    assert_eq!(kept.lines().count(), 13);
+
+    let script = json!([
+        {"prompt": "answer", "reply": "It lives on the moon [1] [9].", "piece_characters": 5},
+        {"prompt": "answer_grade", "reply": json!({"reason": "Not the moon.", "right": false}).to_string()},
+    ]);
+    let script = workspace.write("script.json", script.to_string());
+    let talker = "models.chat.endpoints.talker";
+    let workspace = workspace
+        .with(&format!("{talker}.kind"), "scripted")
+        .with(&format!("{talker}.model"), "parrot")
+        .with(&format!("{talker}.script_file"), script.to_str().unwrap())
+        .with("models.chat.roles.answer.endpoint", "talker");
+    workspace
+        .run([
+            "eval", "run", "--level", "answer", "--set", "set", "--judge",
+        ])
+        .refused(1, &["role `judge`"]);
+    let workspace = workspace.with("models.chat.roles.judge.endpoint", "talker");
+    let report = run(&workspace, &["--limit", "3", "--judge"]);
+    let all = &report["all"];
+    assert_eq!(all["read_as_right"], json!(0.0), "{report}");
+    assert_eq!(
+        (number(all, "/read"), all["holds_expected"].clone()),
+        (3, json!(0.0)),
+        "{report}"
+    );
+    assert_eq!(
+        all["citations_valid"],
+        json!(1.0),
+        "a wrong one is taken out: {report}"
+    );
+    workspace
+        .run(["eval", "run", "--set", "set", "--judge"])
+        .refused(1, &["--judge goes with --level answer"]);
+}

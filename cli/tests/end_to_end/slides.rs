@@ -44,6 +44,11 @@ fn pdf(pages: usize) -> String {
             content.len()
         ));
     }
+    file_of(&objects)
+}
+
+/// A PDF of these objects, the first of which is its catalog.
+pub fn file_of(objects: &[String]) -> String {
     let (mut file, mut places) = ("%PDF-1.4\n".to_owned(), Vec::new());
     for (index, object) in objects.iter().enumerate() {
         places.push(file.len());
@@ -76,10 +81,10 @@ fn with_drawn_deck() -> Option<Workspace> {
 }
 
 /// Whether pages can be drawn here; says loudly if not.
-fn draws_pages() -> bool {
+pub fn draws_pages() -> bool {
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tributary/models/pdfium");
     if !library.is_dir() && std::env::var_os("TRIBUTARY_PDFIUM").is_none() {
-        skip("pictures of slides: no PDFium (deploy/models/fetch gets it)");
+        skip("pictures of slides and pages: no PDFium (deploy/models/fetch gets it)");
         return false;
     }
     true

@@ -12,12 +12,13 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::confinement::Confinement;
 use super::folder::{WorkFolder, private_folder};
-use super::process::{Death, Patience, Worker};
+use super::process::{Death, Patience, Request, Worker};
 use super::worker::Settings;
 use crate::config::Config;
 use crate::convert;
-use crate::document::{Converted, Job};
+use crate::document::{Converted, Job, PageWanted};
 use crate::limits::{Limits, check_body, too_long};
+use crate::pdf;
 use crate::picture::ocr::{Engine, PictureReader};
 use crate::slides::office::{self, Office};
 use crate::slides::{SlideDrawing, SlideFormat};
@@ -110,6 +111,34 @@ impl ConversionPool {
         let Some(launch) = &self.launch else {
             return self.convert_here(job);
         };
+        self.work(launch, Request { job, page: None })
+    }
+
+    /// A page of a PDF as JPEG, as wide as `convert.pdf.page_width` says. `NotFound` for a page
+    /// that the document does not have, `Timeout` for one that takes longer than
+    /// `convert.pdf.page_timeout_ms`, `Unavailable` without PDFium; otherwise as
+    /// [`Self::convert`]. Call it on a blocking thread.
+    pub fn draw_page(&self, bytes: &[u8], number: u32) -> Result<Vec<u8>> {
+        let (settings, job) = (&self.config.pdf, Job::named(bytes, "pages.pdf"));
+        let width = settings.page_width;
+        let page = PageWanted { number, width };
+        let drawn = match &self.launch {
+            Some(launch) => self.work(
+                launch,
+                Request {
+                    job,
+                    page: Some(page),
+                },
+            ),
+            None => pdf::page_picture(bytes, page, settings),
+        };
+        let picture = drawn?.blobs.pop().map(|file| file.bytes);
+        picture.ok_or_else(|| Error::new(ErrorKind::Internal, "a page was drawn without a picture"))
+    }
+
+    /// What a worker makes of a request: one that is kept, else a fresh one.
+    fn work(&self, launch: &Launch, request: Request<'_>) -> Result<Converted> {
+        let job = request.job;
         check_body(job.bytes, self.config.maximum_body_bytes)?;
         let kept = self
             .idle
@@ -117,9 +146,9 @@ impl ConversionPool {
             .unwrap_or_else(PoisonError::into_inner)
             .pop();
         if let Some(worker) = kept {
-            match self.ask(worker, job) {
+            match self.ask(worker, request) {
                 Ok(answer) => return answer,
-                Err(Death::TooLong) => return Err(too_long(self.config.conversion_timeout_ms)),
+                Err(Death::TooLong) => return Err(self.late(request)),
                 Err(Death::Unwatched(error)) => return Err(unwatched(&error)),
                 Err(Death::Ended(how) | Death::Killed(how)) => {
                     tracing::info!(
@@ -130,9 +159,9 @@ impl ConversionPool {
                 }
             }
         }
-        match self.ask(self.start(launch)?, job) {
+        match self.ask(self.start(launch)?, request) {
             Ok(answer) => answer,
-            Err(Death::TooLong) => Err(too_long(self.config.conversion_timeout_ms)),
+            Err(Death::TooLong) => Err(self.late(request)),
             Err(Death::Unwatched(error)) => Err(unwatched(&error)),
             Err(Death::Ended(how)) => Err(self.blame(&how)),
             // Not the document's fault, as far as anybody knows: it is tried again a few times.
@@ -301,17 +330,37 @@ impl ConversionPool {
         }
     }
 
+    /// The error for a request that took longer than it may.
+    fn late(&self, request: Request<'_>) -> Error {
+        let limit_ms = self.limit_ms(request);
+        let Some(PageWanted { number, .. }) = request.page else {
+            return too_long(limit_ms);
+        };
+        // A busy machine may be to blame: whoever asks again may get it.
+        let message = format!("page {number} could not be drawn within {limit_ms} ms");
+        Error::new(ErrorKind::Timeout, message)
+            .with_hint("try again, or raise `convert.pdf.page_timeout_ms`")
+    }
+
+    /// Longest time for a request.
+    fn limit_ms(&self, request: Request<'_>) -> u64 {
+        match request.page {
+            Some(_) => self.config.pdf.page_timeout_ms,
+            None => self.config.conversion_timeout_ms,
+        }
+    }
+
     fn ask(
         &self,
         mut worker: Worker,
-        job: Job<'_>,
+        request: Request<'_>,
     ) -> std::result::Result<Result<Converted>, Death> {
-        let limit = Duration::from_millis(self.config.conversion_timeout_ms) + GRACE;
+        let limit = Duration::from_millis(self.limit_ms(request)) + GRACE;
         let drawing = limit + Duration::from_millis(self.config.slides.drawing_timeout_ms);
         let maximum_bytes =
             usize::try_from(self.config.maximum_result_bytes()).unwrap_or(usize::MAX);
-        let draw = |format| self.draw(job.bytes, format);
-        let answer = worker.ask(job, &Patience { limit, drawing }, maximum_bytes, &draw)?;
+        let draw = |format| self.draw(request.job.bytes, format);
+        let answer = worker.ask(request, &Patience { limit, drawing }, maximum_bytes, &draw)?;
         if worker.documents < self.config.documents_per_worker {
             self.idle
                 .lock()

@@ -16,7 +16,7 @@ use super::pool::Launch;
 use super::protocol::{self, RequestHead, Sign};
 use super::worker::Settings;
 use crate::document::Converted;
-use crate::document::Job;
+use crate::document::{Job, PageWanted};
 use crate::slides::SlideFormat;
 
 /// Bytes of a worker's last words that are kept.
@@ -34,6 +34,15 @@ pub(super) enum Death {
     Killed(String),
     /// It was not asked: the system has no thread that could watch over it.
     Unwatched(io::Error),
+}
+
+/// What a worker is asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'a> {
+    /// The document.
+    pub job: Job<'a>,
+    /// The page that is wanted as a picture; the document as Markdown where there is none.
+    pub page: Option<PageWanted>,
 }
 
 /// How long a worker may say nothing.
@@ -129,7 +138,7 @@ impl Worker {
     /// is about.
     pub(super) fn ask(
         &mut self,
-        job: Job<'_>,
+        Request { job, page }: Request<'_>,
         patience: &Patience,
         maximum_bytes: usize,
         draw: &dyn Fn(SlideFormat) -> Result<Vec<u8>>,
@@ -137,6 +146,7 @@ impl Worker {
         let head = RequestHead {
             name: job.name.map(str::to_owned),
             media_type: job.media_type.map(str::to_owned),
+            page,
             body_bytes: job.bytes.len(),
         };
         self.documents += 1;

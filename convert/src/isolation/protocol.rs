@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, ImageLink};
 
 use crate::document::Converted;
-use crate::document::EmbeddedFile;
+use crate::document::{EmbeddedFile, PageWanted};
 use crate::slides::SlideFormat;
 
 /// Longest head in bytes: metadata and image links of a document lie in it.
@@ -32,6 +32,8 @@ pub(super) struct RequestHead {
     pub name: Option<String>,
     /// What the producer believes.
     pub media_type: Option<String>,
+    /// The page that is wanted as a picture; the document as Markdown where there is none.
+    pub page: Option<PageWanted>,
     /// Bytes of the body.
     pub body_bytes: usize,
 }

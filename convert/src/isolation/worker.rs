@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::convert;
 use crate::document::{Converted, Job};
 use crate::limits::Limits;
+use crate::pdf;
 use crate::picture::ocr::{Engine, PictureReader};
 use crate::slides::SlideDrawing;
 
@@ -144,7 +145,10 @@ fn answer_all(requests: impl Read, answers: impl Write, work: &Work<'_>) -> io::
             name: request.name.as_deref(),
             media_type: request.media_type.as_deref(),
         };
-        let answer = convert_once(|| (work.converter)(job, config, &limits));
+        let answer = convert_once(|| match request.page {
+            Some(page) => pdf::page_picture(&body, page, &config.pdf),
+            None => (work.converter)(job, config, &limits),
+        });
         protocol::write_answer(&mut *answers.borrow_mut(), &answer)?;
     }
 }

@@ -40,8 +40,9 @@ use tributary_models::ocr::RgbImage;
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::config::{Engine, PdfConfig};
-use crate::document::Converted;
+use crate::document::{Converted, EmbeddedFile, PageWanted};
 use crate::limits::Limits;
+use crate::picture::jpeg;
 use document::Document;
 use page_text::PageText;
 use statistics::Statistics;
@@ -155,6 +156,44 @@ pub(crate) fn with_pictures<T>(
         )
     };
     work(document.page_count(), &draw)
+}
+
+/// The picture of one page, a JPEG, as the only file of a document without text.
+///
+/// Errors: `NotFound` for a page that the document does not have, and those of
+/// [`with_pictures`].
+pub(crate) fn page_picture(
+    bytes: &[u8],
+    wanted: PageWanted,
+    settings: &PdfConfig,
+) -> Result<Converted> {
+    let PageWanted { number, width } = wanted;
+    let picture = with_pictures(bytes, settings, |pages, draw| {
+        let index = usize::try_from(number)
+            .ok()
+            .and_then(|at| at.checked_sub(1));
+        let index = index.filter(|index| *index < pages).ok_or_else(|| {
+            let message = format!("there is no page {number}: the document has {pages}");
+            Error::new(ErrorKind::NotFound, message)
+        })?;
+        draw(index, width)
+    })?;
+    let unwritable = || {
+        Error::new(
+            ErrorKind::Internal,
+            "the picture of a page cannot be written",
+        )
+    };
+    let file = EmbeddedFile {
+        name: format!("page-{number}.jpg"),
+        media_type: "image/jpeg".to_owned(),
+        bytes: jpeg::of(&picture).ok_or_else(unwritable)?,
+    };
+    Ok(Converted {
+        media_type: MEDIA_TYPE.to_owned(),
+        blobs: vec![file],
+        ..Converted::default()
+    })
 }
 
 fn extract(document: &Document, bounds: Bounds<'_>) -> Result<Extracted> {

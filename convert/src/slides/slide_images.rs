@@ -9,8 +9,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use image::codecs::jpeg::JpegEncoder;
-use image::{ExtendedColorType, ImageEncoder};
 use tributary_models::ocr::RgbImage;
 use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 
@@ -18,6 +16,7 @@ use crate::config::{PdfConfig, SlidesConfig};
 use crate::document::{Converted, EmbeddedFile};
 use crate::limits::Limits;
 use crate::pdf;
+use crate::picture::jpeg;
 use crate::picture::ocr::PictureReader;
 use crate::slides::{Area, SlideDrawing, SlideFormat};
 
@@ -27,7 +26,6 @@ const HIDDEN_KEY: &str = "hidden_slides";
 /// Metadata: why slides have no pictures.
 const MISSING_KEY: &str = "slide_images_missing";
 
-const JPEG_QUALITY: u8 = 85;
 /// Times as wide as the kept picture is one that text is read from.
 const READING_SCALE: u16 = 2;
 /// Share of a text's pairs of letters from which on it is taken for what the slide says already;
@@ -96,7 +94,7 @@ impl Drawing<'_> {
         for (index, section) in converted.markdown.split('\u{c}').enumerate() {
             let is_wanted = !hidden.contains(&(index + 1)) && slides.spent() < longest;
             let jpeg = if is_wanted {
-                slides.slide(|| jpeg(&draw(index, width).ok()?))?
+                slides.slide(|| jpeg::of(&draw(index, width).ok()?))?
             } else {
                 None
             };
@@ -195,20 +193,6 @@ fn hidden(converted: &Converted) -> HashSet<usize> {
         .split(' ')
         .filter_map(|number| number.parse().ok())
         .collect()
-}
-
-fn jpeg(picture: &RgbImage) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let encoder = JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY);
-    encoder
-        .write_image(
-            picture.pixels(),
-            picture.width(),
-            picture.height(),
-            ExtendedColorType::Rgb8,
-        )
-        .ok()?;
-    Some(bytes)
 }
 
 /// Puts pictures and what was read from them where they belong.

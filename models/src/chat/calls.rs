@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::request::ToolCall;
 
 /// Calls of one reply at most; more are passed over.
-const MAX_CALLS: usize = 16;
+const MAXIMUM_CALLS: usize = 16;
 
 /// A piece of a call.
 #[derive(Clone, Debug, Deserialize)]
@@ -34,7 +34,7 @@ impl Calls {
         let known = self.0.iter().position(|(known, _)| *known == index);
         let at = match known {
             Some(at) => at,
-            None if self.0.len() >= MAX_CALLS => return,
+            None if self.0.len() >= MAXIMUM_CALLS => return,
             None => {
                 self.0.push((index, ToolCall::default()));
                 self.0.len() - 1
@@ -136,6 +136,6 @@ mod tests {
         ];
         assert_eq!(calls(whole), expected);
         let many: Vec<Value> = (0..100).map(|at| json!({"index": at})).collect();
-        assert_eq!(calls(json!(many)).len(), MAX_CALLS);
+        assert_eq!(calls(json!(many)).len(), MAXIMUM_CALLS);
     }
 }

@@ -13,6 +13,7 @@ pub mod circuit;
 pub mod config;
 pub mod context;
 pub mod error;
+pub mod meter;
 pub mod models;
 pub mod observer;
 pub mod openai;
@@ -34,6 +35,7 @@ use futures::stream::BoxStream;
 
 pub use config::ChatConfig;
 pub use error::{ChatError, ChatResult, Reason};
+pub use meter::Meter;
 pub use models::ChatModels;
 pub use observer::{CallReport, ChatObserver, SharedObserver, Unobserved};
 pub use request::{

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::error::Reason;
+use super::meter::Meter;
 use super::request::{Finish, Usage};
 use super::role::Role;
 
@@ -62,6 +63,8 @@ pub(super) struct CallRecord {
     role: Role,
     endpoint: String,
     started: Instant,
+    /// Of the work that the call belongs to.
+    meter: Option<Meter>,
     over: Option<(&'static str, Duration)>,
     /// Tokens so far.
     pub usage: Usage,
@@ -75,6 +78,7 @@ impl CallRecord {
             role,
             endpoint: endpoint.to_owned(),
             started: Instant::now(),
+            meter: Meter::current(),
             over: None,
             usage: Usage::default(),
         }
@@ -103,6 +107,9 @@ impl CallRecord {
 impl Drop for CallRecord {
     fn drop(&mut self) {
         let cancelled = || ("cancelled", self.started.elapsed());
+        if let Some(meter) = &self.meter {
+            meter.add(self.role, self.usage);
+        }
         let (outcome, took) = self.over.unwrap_or_else(cancelled);
         self.observer.call(&CallReport {
             role: self.role,

@@ -1,5 +1,6 @@
-//! Takes the reasoning out of a streamed reply: a leading `<think>…</think>`, wherever the pieces
-//! are cut. A tag further on is text, since answers may quote it.
+//! Takes the reasoning out of a streamed reply: every `<think>…</think>` that begins the reply or a
+//! line of it, wherever the pieces are cut. A tag within a line or in a fenced block is text, since
+//! answers may quote it.
 
 const OPENING: &str = "<think>";
 const CLOSING: &str = "</think>";
@@ -10,9 +11,12 @@ enum State {
     Start,
     /// Between the tags.
     Inside,
-    /// Everything is text from here on.
+    /// In a line of text.
     Text,
 }
+
+/// Marks of a fenced block.
+const FENCES: [&str; 2] = ["```", "~~~"];
 
 /// The filter of one reply.
 #[derive(Debug)]
@@ -20,6 +24,12 @@ pub struct ThinkingFilter {
     state: State,
     held: String,
     has_removed: bool,
+    /// Whether text was shown; what stands before it are blanks.
+    has_shown: bool,
+    /// Whether blanks that come are those behind reasoning.
+    is_behind_reasoning: bool,
+    /// The fence that a block began with.
+    fence: Option<&'static str>,
 }
 
 impl Default for ThinkingFilter {
@@ -28,6 +38,9 @@ impl Default for ThinkingFilter {
             state: State::Start,
             held: String::new(),
             has_removed: false,
+            has_shown: false,
+            is_behind_reasoning: false,
+            fence: None,
         }
     }
 }
@@ -35,24 +48,76 @@ impl Default for ThinkingFilter {
 impl ThinkingFilter {
     /// Takes a piece, gives the text in it that may be shown; empty if there is none yet.
     pub fn push(&mut self, piece: &str) -> String {
-        if self.state == State::Text {
-            return piece.to_owned();
-        }
         self.held.push_str(piece);
-        if self.state == State::Start && !self.begin() {
-            return self.release();
+        let mut shown = String::new();
+        loop {
+            let goes_on = match self.state {
+                State::Text => self.line(&mut shown),
+                State::Start => self.start(&mut shown),
+                State::Inside => self.end(),
+            };
+            if !goes_on {
+                return shown;
+            }
         }
-        if self.state == State::Inside && self.end() {
-            return self.push("");
+    }
+
+    /// Shows the line up to its end. `false` if that is yet to come.
+    fn line(&mut self, shown: &mut String) -> bool {
+        match self.held.split_once('\n') {
+            None => {
+                shown.push_str(&std::mem::take(&mut self.held));
+                false
+            }
+            Some((line, rest)) => {
+                shown.push_str(line);
+                shown.push('\n');
+                self.held = rest.to_owned();
+                self.state = State::Start;
+                true
+            }
         }
-        String::new()
+    }
+
+    /// The beginning of a line. `false` if more of it must come.
+    fn start(&mut self, shown: &mut String) -> bool {
+        let begun = self.held.trim_start();
+        let may_be_fence = FENCES.iter().any(|fence| fence.starts_with(begun));
+        let may_begin = self.fence.is_none() && OPENING.starts_with(begun);
+        let is_blank_line = self
+            .held
+            .trim_start_matches([' ', '\t', '\r'])
+            .starts_with('\n');
+        if is_blank_line && self.has_shown && !self.is_behind_reasoning {
+            return self.line(shown);
+        }
+        if may_be_fence && !FENCES.contains(&begun) || may_begin && begun != OPENING {
+            return false;
+        }
+        if self.fence.is_none() && self.begin() {
+            return true;
+        }
+        let fence = FENCES
+            .into_iter()
+            .find(|fence| self.held.trim_start().starts_with(fence));
+        self.fence = match (self.fence, fence) {
+            (open, None) => open,
+            (None, begun) => begun,
+            (Some(open), Some(closing)) if open == closing => None,
+            (open, _) => open,
+        };
+        shown.push_str(&self.release());
+        true
     }
 
     /// The reply is over: gives what was held back and is text after all.
     pub fn finish(&mut self) -> String {
         match self.state {
             State::Inside => String::new(),
-            State::Start | State::Text => self.release(),
+            State::Start | State::Text => {
+                let rest = self.release();
+                rest + &std::mem::take(&mut self.held)
+            }
         }
     }
 
@@ -63,14 +128,13 @@ impl ThinkingFilter {
 
     /// `false` if what is held is text.
     fn begin(&mut self) -> bool {
-        let begun = self.held.trim_start();
-        if let Some(rest) = begun.strip_prefix(OPENING) {
-            self.held = rest.to_owned();
-            self.state = State::Inside;
-            self.has_removed = true;
-            return true;
-        }
-        OPENING.starts_with(begun)
+        let Some(rest) = self.held.trim_start().strip_prefix(OPENING) else {
+            return false;
+        };
+        self.held = rest.to_owned();
+        self.state = State::Inside;
+        self.has_removed = true;
+        true
     }
 
     /// Looks for the end of the reasoning, and keeps no more of it than the end may begin in.
@@ -78,6 +142,7 @@ impl ThinkingFilter {
         if let Some((_, rest)) = self.held.split_once(CLOSING) {
             self.held = rest.trim_start().to_owned();
             self.state = State::Start;
+            self.is_behind_reasoning = true;
             return true;
         }
         let kept = self.held.len().saturating_sub(CLOSING.len());
@@ -86,12 +151,16 @@ impl ThinkingFilter {
         false
     }
 
+    /// What stands before the text of a line; the text itself is left.
     fn release(&mut self) -> String {
         self.state = State::Text;
-        let text = std::mem::take(&mut self.held);
-        match self.has_removed {
-            true => text.trim_start().to_owned(),
-            false => text,
+        let length = self.held.len() - self.held.trim_start().len();
+        let rest = self.held.split_off(length);
+        let blanks = std::mem::replace(&mut self.held, rest);
+        self.has_shown |= !self.held.is_empty();
+        match std::mem::take(&mut self.is_behind_reasoning) {
+            true => String::new(),
+            false => blanks,
         }
     }
 }
@@ -119,6 +188,27 @@ mod tests {
         let characters: Vec<String> = reply.chars().map(String::from).collect();
         let pieces: Vec<&str> = characters.iter().map(String::as_str).collect();
         assert_eq!(shown(&pieces), expected);
+    }
+
+    #[test]
+    fn reasoning_in_the_middle_is_taken_out_and_quotes_are_not() {
+        let reply =
+            "<think>a</think>One [1].\n\n<think>wait\n\nno</think>\nTwo.\n  <think>x</think>Three.";
+        let expected = "One [1].\n\nTwo.\nThree.";
+        let quoted =
+            "Write\n```\n<think>\na</think>\n```\nso, or <think> so.\n~~~\n<think>b\n~~~\n";
+        for (text, expected) in [(reply, expected), (quoted, quoted)] {
+            let characters: Vec<char> = text.chars().collect();
+            for size in 1..=characters.len() {
+                let pieces: Vec<String> = characters
+                    .chunks(size)
+                    .map(|piece| piece.iter().collect())
+                    .collect();
+                let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+                assert_eq!(shown(&pieces), expected, "in pieces of {size}");
+            }
+        }
+        assert_eq!(shown(&["One.\n<think>on and on"]), "One.\n");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! OpenAI's chat completions as JSON: the body of a request, and what a chunk of a stream says.
 //! Reading is lenient: servers leave fields out, add some, and send `null` for either.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 use super::calls::WireCall;
@@ -142,7 +142,20 @@ struct WireDelta {
     content: Option<Value>,
     reasoning_content: Option<Value>,
     reasoning: Option<Value>,
-    tool_calls: Option<Vec<WireCall>>,
+    #[serde(default, deserialize_with = "readable_calls")]
+    tool_calls: Vec<WireCall>,
+}
+
+/// Those that can be read: what a model writes where a call belongs may be anything, and the rest of
+/// the reply counts all the same.
+fn readable_calls<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<WireCall>, D::Error> {
+    let written = Value::deserialize(deserializer)?;
+    let all = match written {
+        Value::Array(all) => all,
+        _ => Vec::new(),
+    };
+    let read = |one| serde_json::from_value(one).ok();
+    Ok(all.into_iter().filter_map(read).collect())
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -183,10 +196,8 @@ impl Chunk {
 
     /// Pieces of calls of tools.
     pub fn calls(&self) -> &[WireCall] {
-        let delta = self.delta();
-        delta
-            .and_then(|delta| delta.tool_calls.as_deref())
-            .unwrap_or_default()
+        self.delta()
+            .map_or(&[], |delta| delta.tool_calls.as_slice())
     }
 
     /// Whether it carries reasoning.

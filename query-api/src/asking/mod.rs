@@ -7,12 +7,14 @@ mod recorded;
 mod remembered;
 mod run;
 mod runs;
+mod tables;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
-use futures::{Stream, StreamExt};
+use futures::{FutureExt, Stream, StreamExt};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tributary_retrieval::{Asked, Asker, Events, Principal, SearchError};
@@ -33,7 +35,7 @@ use run::Run;
 use runs::Runs;
 
 /// Longest time that a question may ask for its answer to go on unread, in milliseconds.
-const MAX_ABANDONED_AFTER_MS: u64 = 60_000;
+const MAXIMUM_ABANDONED_AFTER_MS: u64 = 60_000;
 
 /// Takes questions.
 pub struct Asking {
@@ -106,6 +108,7 @@ impl Asking {
         idempotency_key: Option<&str>,
     ) -> std::result::Result<AskEvents, Problem> {
         let mut request = checked(request)?;
+        let fingerprint = fingerprint(&request)?;
         let (user, profile) = (request.user.as_deref(), &mut request.user_profile);
         user_profiles::resolve(self.conversations.as_ref(), &principal, user, profile).await?;
         self.asker.check(&request, &principal)?;
@@ -115,7 +118,13 @@ impl Asking {
             return Err(Problem::new(Code::Overloaded, what)
                 .with_hint("ask again after the time in Retry-After"));
         };
-        let recorded = match self.recorded(&request, &principal, idempotency_key).await? {
+        let turn = NewTurn {
+            question: &request.question,
+            idempotency_key,
+            fingerprint: Some(&fingerprint),
+        };
+        let conversation = request.conversation_id.as_deref();
+        let recorded = match self.recorded(conversation, turn, &principal).await? {
             Some(Begun::Known(turn)) => return self.known(*turn, &principal),
             Some(Begun::New(recorded)) => Some(recorded),
             None => None,
@@ -157,12 +166,12 @@ impl Asking {
     /// Records the question where it belongs to a conversation.
     async fn recorded(
         &self,
-        request: &AskRequest,
+        conversation: Option<&str>,
+        turn: NewTurn<'_>,
         principal: &Principal,
-        idempotency_key: Option<&str>,
     ) -> std::result::Result<Option<Begun>, Problem> {
-        let Some(conversation) = &request.conversation_id else {
-            return match idempotency_key {
+        let Some(conversation) = conversation else {
+            return match turn.idempotency_key {
                 None => Ok(None),
                 Some(_) => Err(Problem::new(
                     Code::Invalid,
@@ -170,10 +179,6 @@ impl Asking {
                 )
                 .with_hint("only turns of conversations are kept; name one, or leave it out")),
             };
-        };
-        let turn = NewTurn {
-            question: &request.question,
-            idempotency_key,
         };
         let rounds = self.asker.config().rounds;
         let store = &self.conversations;
@@ -191,15 +196,27 @@ impl Asking {
         Ok(read(&run, 0))
     }
 
-    /// The events of an answer after the first `seen`. `not_found` for one that is not known (any
-    /// more), or that somebody else asked for.
+    /// The events of an answer after the first `seen`; the last one again for who has seen all, so
+    /// that every stream has an end. `not_found` for one that is not known (any more), or that
+    /// somebody else asked for; `invalid` if it has fewer events.
     pub fn resume(
         &self,
         id: &str,
         seen: usize,
         principal: &Principal,
     ) -> std::result::Result<AskEvents, Problem> {
-        Ok(read(&self.run(id, principal)?, seen))
+        let run = self.run(id, principal)?;
+        let (count, is_over) = (run.count(), run.over_for().is_some());
+        if seen > count {
+            let what = format!("answer `{id}` has no event {seen} yet, its last one is {count}");
+            return Err(Problem::new(Code::Invalid, what)
+                .with_hint("send the id of the last event that came, or leave Last-Event-ID out"));
+        }
+        let seen = match is_over && seen == count {
+            true => seen.saturating_sub(1),
+            false => seen,
+        };
+        Ok(read(&run, seen))
     }
 
     /// Stops an answer and waits for its end; one that is over stays as it is. `not_found` as
@@ -250,14 +267,28 @@ fn checked(mut request: AskRequest) -> std::result::Result<AskRequest, Problem> 
     }
     if request
         .abandoned_after_ms
-        .is_some_and(|after| after > MAX_ABANDONED_AFTER_MS)
+        .is_some_and(|after| after > MAXIMUM_ABANDONED_AFTER_MS)
     {
         return invalid(
-            &format!("`abandoned_after_ms` is above {MAX_ABANDONED_AFTER_MS}"),
+            &format!("`abandoned_after_ms` is above {MAXIMUM_ABANDONED_AFTER_MS}"),
             "the answer is read again with `GET /v1/ask/{id}` while it goes on",
         );
     }
     Ok(request)
+}
+
+/// What tells a request from others with the same question: all of it but how long it waits for
+/// readers.
+fn fingerprint(request: &AskRequest) -> std::result::Result<String, Problem> {
+    let compared = AskRequest {
+        abandoned_after_ms: None,
+        ..request.clone()
+    };
+    let written = serde_json::to_vec(&compared).map_err(|error| {
+        let what = format!("the request cannot be compared with others: {error}");
+        Problem::new(Code::Internal, what)
+    })?;
+    Ok(blake3::hash(&written).to_hex().to_string())
 }
 
 /// The work on one answer.
@@ -279,6 +310,7 @@ enum Unanswered {
     Stopped,
     Stopping,
     TooSlow,
+    Panicked,
 }
 
 impl Work {
@@ -317,13 +349,17 @@ impl Work {
         let abandoned = self.run.abandoned(Duration::from_millis(abandoned_after));
         let stopped = self.run.stopped();
         let too_slow = tokio::time::sleep(Duration::from_millis(self.config.timeout_ms));
-        let answer = self.asker.ask(asked, &events);
+        // Whatever happens in it, the turn gets an end and so do its readers.
+        let answer = AssertUnwindSafe(self.asker.ask(asked, &events)).catch_unwind();
         tokio::pin!(answer, abandoned, stopped, too_slow);
         let answered = loop {
             tokio::select! {
                 biased;
                 Some(event) = receiver.recv() => self.run.push(event),
-                answered = &mut answer => break answered.map_err(Unanswered::Failed),
+                answered = &mut answer => break match answered {
+                    Ok(answered) => answered.map_err(Unanswered::Failed),
+                    Err(_) => Err(Unanswered::Panicked),
+                },
                 () = &mut abandoned => break Err(Unanswered::Abandoned),
                 () = &mut stopped => break Err(Unanswered::Stopped),
                 _ = stopping.wait_for(|stopping| *stopping) => break Err(Unanswered::Stopping),
@@ -377,6 +413,10 @@ fn failure(unanswered: Unanswered, config: &AskConfig) -> AskFailure {
             let what = format!("the answer was not there after {} ms", config.timeout_ms);
             Problem::new(Code::Timeout, what)
                 .with_hint("ask again, or raise query_api.ask.timeout_ms")
+        }
+        Unanswered::Panicked => {
+            let what = "the server failed while it answered; its log says where";
+            Problem::new(Code::Internal, what)
         }
     };
     if problem.code() == Code::Internal {

@@ -10,6 +10,7 @@ use tributary_schemas::conversation::{Turn, TurnState};
 use tributary_store::conversations::{ConversationStore, NewTurn, TurnEnd};
 
 use super::remembered::Remembered;
+use crate::http::conversations::of_conversation;
 use crate::problem::{Code, Problem};
 
 /// Whose conversations a principal has; `None` while the server does not tell its callers apart.
@@ -47,8 +48,10 @@ impl Recorded {
         rounds: usize,
     ) -> Result<Begun, Problem> {
         let owner = owner(principal);
-        let remembered = Remembered::read(store, principal, conversation, rounds).await?;
-        let begun = store.begin_turn(owner, conversation, turn).await?;
+        let remembered = Remembered::read(store, principal, conversation, rounds);
+        let remembered = remembered.await.map_err(of_conversation)?;
+        let begun = store.begin_turn(owner, conversation, turn).await;
+        let begun = begun.map_err(of_conversation)?;
         if !begun.is_new {
             return Ok(Begun::Known(Box::new(begun.turn)));
         }
@@ -74,11 +77,12 @@ impl Recorded {
         let Err(failed) = ended else {
             return;
         };
-        if failed.kind() == ErrorKind::NotFound {
-            tracing::debug!(turn, "a conversation was deleted while it was answered");
-            return;
+        match failed.kind() {
+            ErrorKind::NotFound => {
+                tracing::debug!(turn, "a conversation was deleted while it was answered");
+            }
+            _ => tracing::error!(turn, error = %failed, "an answer is not recorded yet"),
         }
-        tracing::error!(turn, error = %failed, "an answer was not recorded");
         if let AskEvent::Done(answer) = last {
             answer.degraded.push("conversation".to_owned());
         }

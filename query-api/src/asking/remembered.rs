@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tributary_retrieval::answer::{Earlier, MAX_EXTRACTED};
+use tributary_retrieval::answer::{Earlier, MAXIMUM_EXTRACTED};
 use tributary_retrieval::{Asker, Principal};
 use tributary_schemas::Result;
 use tributary_schemas::ask::Round;
@@ -65,7 +65,7 @@ impl Past {
         rounds: usize,
     ) -> Result<Self> {
         let owner = owner(principal);
-        let count = rounds + MAX_EXTRACTED;
+        let count = rounds + MAXIMUM_EXTRACTED;
         let mut before = store.last_rounds(owner, conversation, count).await?;
         let last = before.split_off(before.len().saturating_sub(rounds));
         let summary = match before.is_empty() {

@@ -60,6 +60,11 @@ impl Run {
         self.count.send_replace(events.len());
     }
 
+    /// How many events there are so far.
+    pub fn count(&self) -> usize {
+        *self.count.borrow()
+    }
+
     /// How long it has been over; `None` while it goes on.
     pub fn over_for(&self) -> Option<Duration> {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);

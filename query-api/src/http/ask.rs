@@ -84,22 +84,27 @@ struct LastEvent {
     number: usize,
 }
 
-/// `invalid` for an id that no event has.
+/// `invalid` for an id that no event has. Clients that have seen nothing send an empty one, or none.
 fn last_event(request: &HttpRequest) -> Result<Option<LastEvent>, Problem> {
-    let Some(value) = request.headers().get("last-event-id") else {
+    let value = request.headers().get("last-event-id");
+    let Some(value) = value.filter(|value| !value.as_bytes().trim_ascii().is_empty()) else {
         return Ok(None);
     };
-    let read = || {
-        let (answer, number) = value.to_str().ok()?.rsplit_once('-')?;
-        Some(LastEvent {
-            answer: answer.to_owned(),
-            number: number.parse().ok()?,
-        })
-    };
-    match read() {
+    match value.to_str().ok().and_then(event_id) {
         Some(last) => Ok(Some(last)),
         None => Err(wrong_event_id(request)),
     }
+}
+
+/// Id and number as [`written`] writes them, and in no other way.
+fn event_id(text: &str) -> Option<LastEvent> {
+    let (answer, digits) = text.trim().rsplit_once('-')?;
+    let number: usize = digits.parse().ok()?;
+    let is_as_written = number > 0 && number.to_string() == digits;
+    is_as_written.then(|| LastEvent {
+        answer: answer.to_owned(),
+        number,
+    })
 }
 
 fn wrong_event_id(request: &HttpRequest) -> Problem {

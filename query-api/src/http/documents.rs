@@ -22,7 +22,7 @@ use tributary_store::search_index::IndexedDocument;
 use super::body::Incoming;
 use super::caller::Caller;
 use super::idempotency::Claim;
-use super::{body, images, json, large_bodies, tables, unlisted, upload};
+use super::{body, images, json, large_bodies, originals, page_pictures, tables, unlisted, upload};
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -161,6 +161,14 @@ pub struct DocumentDetail {
     /// Detected media type; empty where nothing can be found.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub media_type: String,
+    /// Where the bytes that were published are answered, such as `/v1/documents/…/original`;
+    /// nothing where they are not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<String>,
+    /// Of a PDF: where its pages are answered as pictures, by the number behind it, from 1, such as
+    /// `/v1/documents/…/pages/`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_pictures: Option<String>,
     /// Where its tables are answered as an SQLite database, such as `/v1/tables/…?document=…`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tables: Option<String>,
@@ -401,7 +409,16 @@ fn detail(summary: DocumentSummary, view: DocumentView, with_passages: bool) -> 
     let stored = metadata.remove(TABLES_DATABASE);
     let document_id = &summary.last_attempt.document_id;
     let tables = stored.map(|stored| tables::link(&stored, document_id));
+    let original = view
+        .original
+        .is_some()
+        .then(|| originals::link(document_id));
+    let page_pictures = original
+        .as_ref()
+        .and_then(|_| page_pictures::link(document_id, &view.media_type));
     DocumentDetail {
+        original,
+        page_pictures,
         summary,
         attributes: view.attributes,
         metadata,
@@ -440,12 +457,18 @@ pub async fn delete(
 }
 
 /// The id of the document that is called so: by its id, or by `source/path`.
-async fn resolved(state: &ServerState, name: &str) -> Result<String, Problem> {
+pub(super) async fn resolved(state: &ServerState, name: &str) -> Result<String, Problem> {
     let resolved = state.documents.resolve(name).await;
     resolved.map_err(|error| match error.kind() {
         ErrorKind::NotFound => not_found(name, error.hint()),
         _ => error.into(),
     })
+}
+
+/// Whether a document is called so, or several are.
+pub(super) async fn is_known(state: &ServerState, name: &str) -> bool {
+    let resolved = state.documents.resolve(name).await;
+    resolved.map_or_else(|error| error.kind() == ErrorKind::Conflict, |_| true)
 }
 
 /// Body of `POST /v1/documents/states`.

@@ -4,6 +4,7 @@ pub mod ask;
 pub mod backup;
 pub mod body;
 pub mod budget;
+mod byte_range;
 pub(crate) mod caller;
 pub mod conversation_export;
 pub mod conversations;
@@ -16,10 +17,14 @@ pub mod idempotency;
 pub mod images;
 pub mod knowledge_sets;
 mod large_bodies;
+pub mod originals;
 pub mod page;
+pub mod page_pictures;
+mod percent;
 pub mod reindex;
 pub mod rendered;
 pub mod search;
+pub mod table_query;
 pub mod tables;
 pub mod trace;
 pub mod turns;
@@ -62,6 +67,15 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::post().to(documents::publish))
                 .route(web::get().to(documents::list)),
         )
+        // the same: an id may have slashes and end so
+        .route(
+            "/v1/documents/{id:.+}/original",
+            web::get().to(originals::get),
+        )
+        .route(
+            "/v1/documents/{id:.+}/pages/{number:[0-9]{1,9}}",
+            web::get().to(page_pictures::get),
+        )
         .service(
             resource("/v1/documents/{id:.+}")
                 .route(web::get().to(documents::get))
@@ -73,6 +87,8 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::get().to(documents::repair_report)),
         )
         .service(resource("/v1/images/{id}").route(web::get().to(images::get)))
+        .service(resource("/v1/tables").route(web::get().to(table_query::list)))
+        .service(resource("/v1/tables/query").route(web::post().to(table_query::query)))
         .service(resource("/v1/tables/{id}").route(web::get().to(tables::get)))
         .service(resource("/v1/search").route(web::post().to(search::search)))
         .service(resource("/v1/ask").route(web::post().to(ask::ask)))

@@ -2,8 +2,6 @@
 //! blobs. Only those of a document that the caller may see are answered: a blob outlives its
 //! document, and other blobs are none of a reader's business.
 
-use std::fmt::Write;
-
 use actix_web::{HttpResponse, web};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,6 +9,7 @@ use tributary_retrieval::DocumentParts;
 use tributary_schemas::document::TABLES_DATABASE;
 
 use super::caller::Caller;
+use super::percent;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -81,16 +80,7 @@ async fn belong_to(
 /// The link under which a reader gets kept tables of a document.
 pub fn link(stored: &str, document_id: &str) -> String {
     let hash = stored.strip_prefix(SCHEME).unwrap_or(stored);
-    let mut link = format!("{PATH}{hash}?document=");
-    for byte in document_id.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            link.push(char::from(byte));
-        } else {
-            // Writing into a string does not fail.
-            write!(link, "%{byte:02X}").ok();
-        }
-    }
-    link
+    format!("{PATH}{hash}?document={}", percent::encoded(document_id))
 }
 
 #[cfg(test)]

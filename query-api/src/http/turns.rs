@@ -23,6 +23,7 @@ pub struct Turns {
 enum Kind {
     Search,
     Rendering,
+    Drawing,
 }
 
 impl Kind {
@@ -31,6 +32,7 @@ impl Kind {
         match self {
             Self::Search => "search",
             Self::Rendering => "rendering",
+            Self::Drawing => "drawing",
         }
     }
 
@@ -38,6 +40,7 @@ impl Kind {
         match self {
             Self::Search => "searches",
             Self::Rendering => "renderings",
+            Self::Drawing => "drawings",
         }
     }
 }
@@ -58,6 +61,12 @@ impl Turns {
     pub fn of_renderings(config: &ServerConfig, metrics: Metrics) -> Self {
         let running = searches_at_once(config).div_ceil(2);
         Self::new(Kind::Rendering, running, config, metrics)
+    }
+
+    /// Of pages that are drawn: places of their own, a quarter as many; each is a process.
+    pub fn of_drawings(config: &ServerConfig, metrics: Metrics) -> Self {
+        let running = searches_at_once(config).div_ceil(4);
+        Self::new(Kind::Drawing, running, config, metrics)
     }
 
     fn new(kind: Kind, running: usize, config: &ServerConfig, metrics: Metrics) -> Self {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use futures::StreamExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tributary_schemas::ask::{Answer, AskEvent, AskRequest, Round, Verdict, Workflow};
+use tributary_schemas::ask::{Answer, AskEvent, AskRequest, Retrieval, Round, Verdict, Workflow};
 use tributary_schemas::{Filter, strict};
 
 use super::engine::{Engine, Reporter};
@@ -25,6 +25,13 @@ pub struct AskArguments {
     /// judged one by one; the server's default when absent.
     #[serde(default)]
     workflow: Option<Workflow>,
+    /// Who decides what is searched for: `automatic` (default), or `on_demand` for the model that
+    /// answers, with the workflow `general` alone.
+    #[serde(default)]
+    retrieval: Retrieval,
+    /// The user whose stored profile of preferences holds.
+    #[serde(default, deserialize_with = "strict::given")]
+    user: Option<String>,
     /// The only knowledge sets that are searched, by id as `list_knowledge_sets` names them; all
     /// when absent.
     #[serde(default, deserialize_with = "strict::given")]
@@ -64,6 +71,8 @@ pub async fn ask(
     let mut request = AskRequest {
         question: arguments.question,
         workflow: arguments.workflow,
+        retrieval: arguments.retrieval,
+        user: arguments.user,
         filter: tools::with_sets(arguments.filter, arguments.knowledge_sets)?,
         history: arguments.history,
         ..AskRequest::default()

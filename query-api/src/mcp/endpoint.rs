@@ -17,6 +17,7 @@ use futures::StreamExt;
 use http_body_util::{BodyExt, Full};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
 
 use super::engine::Engine;
 use crate::http::body::Incoming;
@@ -36,7 +37,7 @@ pub async fn answer(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let body = Incoming::small(&state, &request, payload).read().await?;
-    if let Some(refused) = no_json(&body) {
+    if let Some(refused) = no_message(&body) {
         return Ok(refused);
     }
     let state = state.into_inner();
@@ -64,11 +65,24 @@ pub async fn answer(
     as_actix(answered, stopping).await
 }
 
-/// What JSON-RPC says to a body that is no JSON.
-fn no_json(body: &[u8]) -> Option<HttpResponse> {
-    let error = serde_json::from_slice::<serde::de::IgnoredAny>(body).err()?;
-    let error =
-        serde_json::json!({"code": -32700, "message": format!("the body is no JSON: {error}")});
+/// What JSON-RPC says to a body that is no JSON, and to JSON that is no message of this protocol:
+/// several messages at once, and requests with `null` for an id, which have no answer.
+fn no_message(body: &[u8]) -> Option<HttpResponse> {
+    let (code, message) = match serde_json::from_slice::<Value>(body) {
+        Err(error) => (-32700, format!("the body is no JSON: {error}")),
+        Ok(Value::Array(_)) => {
+            let what = "several messages at once are not accepted; send one after the other";
+            (-32600, what.to_owned())
+        }
+        Ok(Value::Object(message)) if message.get("id").is_some_and(Value::is_null) => {
+            let what = "the id is null; give the request a number or a text, or leave it out of a \
+                        notification";
+            (-32600, what.to_owned())
+        }
+        Ok(Value::Object(_)) => return None,
+        Ok(_) => (-32600, "a message is a JSON object".to_owned()),
+    };
+    let error = serde_json::json!({"code": code, "message": message});
     let answer = serde_json::json!({"jsonrpc": "2.0", "id": null, "error": error});
     let mut response = HttpResponse::BadRequest();
     response.content_type("application/json");

@@ -10,6 +10,7 @@ pub mod endpoint;
 mod engine;
 mod headings;
 pub mod knowledge_sets;
+pub mod query_table;
 pub mod resources;
 mod schema;
 pub mod search;

@@ -95,6 +95,7 @@ pub(crate) mod tests {
         Passage {
             chunk_id: ChunkId::derive("d", "leaf", &[], text, ordinal),
             ordinal,
+            pages: Vec::new(),
             section_path: path.iter().map(|title| (*title).to_owned()).collect(),
             text: text.to_owned(),
             language: None,

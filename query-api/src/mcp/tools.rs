@@ -9,9 +9,10 @@ use serde_json::Value;
 use tributary_schemas::Filter;
 
 use super::engine::{Engine, Reporter};
-use super::{Reply, ask, documents, knowledge_sets, schema, search, tables};
+use super::{Reply, ask, documents, knowledge_sets, query_table, schema, search, tables};
 use crate::http::words::{in_words, probably_meant};
 use crate::problem::{Code, Problem};
+use tributary_schemas::table_query::TableAnswer;
 
 const SEARCH: &str = "Find passages of documents by keywords and by meaning. Ask with the user's own words, in \
     their language; identifiers, error codes and file names are found as they are written. Each passage has a \
@@ -29,6 +30,9 @@ const LIST_SETS: &str = "List the knowledge sets that a search can be limited to
     documents it has.";
 const GET_TABLE: &str = "Read rows of a table of a spreadsheet or delimited text, by column. Without `table` it \
     lists the document's tables with their columns. `equal` keeps rows whose columns have these values.";
+const QUERY_TABLE: &str = "Ask tables of spreadsheets and delimited text: counts, sums, highest and lowest values, rows that \
+    meet conditions, joins. A model writes an SQL statement, or you do in `sql`; the answer has the rows, the statement, \
+    where each row stands, and the tables with their columns.";
 
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     vec![
@@ -51,6 +55,7 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
             LIST_SETS,
         ),
         tool::<tables::TableArguments, tables::TableRows>("get_table", "Read a table", GET_TABLE),
+        tool::<query_table::QueryArguments, TableAnswer>("query_table", "Ask tables", QUERY_TABLE),
     ]
 });
 
@@ -89,6 +94,7 @@ pub async fn call(
         "get_section" => documents::section(engine, read(name, arguments)?).await,
         "list_knowledge_sets" => knowledge_sets::list(engine, read(name, arguments)?).await,
         "get_table" => tables::rows(engine, read(name, arguments)?).await,
+        "query_table" => query_table::query(engine, read(name, arguments)?).await,
         _ => Err(Problem::new(
             Code::NotFound,
             format!("there is no tool `{name}`"),

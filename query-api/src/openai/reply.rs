@@ -153,7 +153,7 @@ impl About {
     pub fn completion(&self, answer: &Answer) -> Completion {
         let message = AnswerMessage {
             role: "assistant",
-            content: format!("{}{}", answer.answer, footer(answer)),
+            content: format!("{}{}", answer.answer, footer_of(answer)),
             refusal: None,
             annotations: annotations(answer),
         };
@@ -195,7 +195,7 @@ impl About {
     /// The last parts of a stream: sources, end, and usage where it is counted.
     pub fn ending(&self, answer: &Answer) -> Vec<Value> {
         let mut parts = Vec::new();
-        let footer = footer(answer);
+        let footer = footer_of(answer);
         if !footer.is_empty() {
             parts.push(self.more(&footer));
         }
@@ -253,4 +253,12 @@ fn annotations(answer: &Answer) -> Vec<Annotation> {
         .into_iter()
         .filter_map(annotation)
         .collect()
+}
+/// The sources below an answer. A refusal has none: what is only close to the question would be
+/// read as where its answer stands.
+fn footer_of(answer: &Answer) -> String {
+    match answer.verdict {
+        Verdict::Refused => String::new(),
+        _ => footer(answer),
+    }
 }

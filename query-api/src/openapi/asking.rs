@@ -15,7 +15,7 @@ pub fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let headers: &[_] = &[
         (
             "Idempotency-Key",
-            "The same key and question in a conversation is answered once",
+            "The same key and body in a conversation is answered once",
         ),
         (
             "Last-Event-ID",

@@ -122,7 +122,7 @@ static BUILDER: LazyLock<Builder<'static>> = LazyLock::new(builder);
 
 /// The HTML without anything that is not on the lists.
 pub fn clean(html: &str) -> String {
-    BUILDER.clean(html).to_string()
+    without_empty_pictures(&BUILDER.clean(html).to_string()).into_owned()
 }
 
 fn builder() -> Builder<'static> {
@@ -165,7 +165,42 @@ fn attributes() -> HashMap<&'static str, HashSet<&'static str>> {
 /// Pictures and relative links lead to the pictures that this server keeps, or nowhere: the path
 /// of another file means nothing here, and a picture of another host would tell it who reads.
 fn own_picture(url: &str) -> Option<Cow<'_, str>> {
-    url.starts_with(images::PATH).then_some(Cow::Borrowed(url))
+    let name = url.strip_prefix(images::PATH)?;
+    let is_name = !name.is_empty() && name.bytes().all(|one| one.is_ascii_alphanumeric());
+    is_name.then_some(Cow::Borrowed(url))
+}
+
+/// Without pictures that lead nowhere: what they show is their description, if they have one.
+fn without_empty_pictures(html: &str) -> Cow<'_, str> {
+    const BEGINNING: &str = "<img ";
+    if !html.contains(BEGINNING) {
+        return Cow::Borrowed(html);
+    }
+    let mut kept = String::with_capacity(html.len());
+    let mut rest = html;
+    while let Some((before, behind)) = rest.split_once(BEGINNING) {
+        kept.push_str(before);
+        // The sanitiser escapes `>` and quotes in values, so that the first one ends the element.
+        let (attributes, after) = behind.split_once('>').unwrap_or((behind, ""));
+        match attributes.contains("src=\"") {
+            true => {
+                kept.push_str(BEGINNING);
+                kept.push_str(attributes);
+                kept.push('>');
+            }
+            false => kept.push_str(description(attributes)),
+        }
+        rest = after;
+    }
+    kept.push_str(rest);
+    Cow::Owned(kept)
+}
+
+/// `alt` of a picture, escaped as it is.
+fn description(attributes: &str) -> &str {
+    let behind = attributes.split_once("alt=\"").map(|(_, behind)| behind);
+    let alt = behind.and_then(|behind| behind.split_once('"'));
+    alt.map_or("", |(alt, _)| alt)
 }
 
 #[cfg(test)]
@@ -176,7 +211,13 @@ mod tests {
     fn nothing_that_acts_is_left() {
         let table = [
             ("<script>alert(1)</script>", ""),
-            ("<img src=x onerror=alert(1)>", "<img loading=\"lazy\">"),
+            ("<img src=x onerror=alert(1)>", ""),
+            (
+                "a<img src=/v1/images/../../x alt='a &gt; \"b\"'>b",
+                "aa &gt; &quot;b&quot;b",
+            ),
+            ("<img src=/v1/images/>", ""),
+            ("<img src=/v1/images/..%2fx alt=src=&quot;>", "src=&quot;"),
             ("<p style=\"x\" onclick=\"y\" id=\"q\">a</p>", "<p>a</p>"),
             ("<svg onload=alert(1)><circle/></svg>", ""),
             ("<iframe src=\"https://a\"></iframe>", ""),

@@ -293,7 +293,23 @@ async fn a_reader_that_comes_back_goes_on_and_an_unknown_one_is_told_so() {
         (unknown.status, unknown.code().as_str()),
         (404, "not_found")
     );
-    for wrong in ["x", "-", "0123-x", "\u{ff}"] {
+    let path = format!("/v1/ask/{id}");
+    for from_the_start in ["", " "] {
+        let header = [("Last-Event-ID", from_the_start)];
+        let again = server.send("GET", &path, &header, b"").await;
+        assert_eq!(events(&again), all, "{from_the_start:?}");
+    }
+    let of_this = |number: &str| format!("{id}-{number}");
+    let seen_all = of_this(&all.len().to_string());
+    let header = [("Last-Event-ID", seen_all.as_str())];
+    let end = server.send("GET", &path, &header, b"").await;
+    assert_eq!(events(&end), all[all.len() - 1..], "it ends all the same");
+    let beyond = of_this(&(all.len() + 1).to_string());
+    let (signed, padded, zero) = (of_this("+1"), of_this("01"), of_this("0"));
+    let far = of_this("18446744073709551616");
+    let of_this = [beyond, signed, padded, zero, far];
+    let others = ["x", "-", "0123-x", "\u{ff}"];
+    for wrong in others.into_iter().chain(of_this.iter().map(String::as_str)) {
         let header = [("Last-Event-ID", wrong)];
         let answer = server
             .send("GET", &format!("/v1/ask/{id}"), &header, b"")
@@ -437,6 +453,130 @@ async fn a_key_gives_the_answer_that_there_is_and_two_questions_at_once_are_told
         .send("POST", "/v1/ask", &headers, alone.as_bytes())
         .await;
     assert_eq!((refused.status, refused.code().as_str()), (400, "invalid"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_stands_for_one_request_until_it_fails() {
+    let script = json!([
+        {"times": 1, "reply": "many words come", "piece_characters": 1, "piece_delay_ms": 60_000},
+        {"reply": "It picks the next task [1]."},
+    ]);
+    let server = server_that_says(script).await;
+    let store = &server.kept.conversations;
+    let id = store.create(None, "").await.unwrap().id;
+    let body = |more: Value| {
+        let mut body = json!({"question": "What does the scheduler do?", "conversation_id": id});
+        let more = more.as_object().unwrap().clone();
+        body.as_object_mut().unwrap().extend(more);
+        body
+    };
+    let ask = async |more: Value| {
+        let headers = [JSON, ("Idempotency-Key", "k")];
+        let body = body(more).to_string();
+        server
+            .send("POST", "/v1/ask", &headers, body.as_bytes())
+            .await
+    };
+    let stop = async {
+        let turn = pending(&server, &id).await;
+        let path = format!("/v1/ask/{}", turn.id);
+        server.send("DELETE", &path, &[], b"").await.status
+    };
+    let (first, stopped) = tokio::join!(ask(json!({})), stop);
+    assert_eq!((first.status, stopped), (409, 204), "{first:?}");
+    let again = ask(json!({})).await;
+    assert_eq!(again.status, 200, "it is asked anew: {again:?}");
+    let same = ask(json!({"abandoned_after_ms": 5})).await;
+    assert_eq!(same.json()["id"], again.json()["id"]);
+    for other in [
+        json!({"top_k": 1}),
+        json!({"filter": {"sources": ["wiki"]}}),
+        json!({"workflow": "textbook"}),
+        json!({"explain": true}),
+    ] {
+        let refused = ask(other.clone()).await;
+        assert_eq!((refused.status, refused.code().as_str()), (409, "conflict"));
+        let hint = refused.json()["hint"].to_string();
+        assert!(
+            hint.contains("idempotency key of its own"),
+            "{other} {hint}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_greeting_gets_a_fixed_sentence_and_is_no_refusal() {
+    let server = server(Settings::default()).await;
+    for (greeting, expected) in [
+        ("Hello!", "Hello! I answer"),
+        ("thanks", "Hello! I answer"),
+        ("你好", "您好！"),
+    ] {
+        let answer = ask(&server, greeting).await;
+        assert_eq!(answer["verdict"], "unsourced", "{answer}");
+        assert_eq!(answer["degraded"], json!([]), "{answer}");
+        let text = answer["answer"].as_str().unwrap();
+        assert!(text.starts_with(expected), "{text}");
+    }
+    let streamed = stream(&server, &json!({"question": "你好！"})).await;
+    let events = events(&streamed);
+    assert_eq!(events.last().unwrap().1["answer"], json!(joined(&events)));
+    let question = ask(&server, "Hello world: what does the scheduler do?").await;
+    assert_ne!(question["verdict"], "unsourced");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_are_those_of_all_calls_by_role() {
+    let script = json!([
+        {"prompt": "understand", "reply": "{}"},
+        {"prompt": "answer", "reply": "It picks the next task [1]."},
+    ]);
+    let server = server(Settings {
+        chat: scripted_for(&[Role::Understand, Role::Answer], &script),
+        ..Settings::default()
+    })
+    .await;
+    let answer = ask(&server, "What does the scheduler do?").await;
+    let roles = answer["tokens_by_role"].as_object().unwrap();
+    let names: Vec<&String> = roles.keys().collect();
+    assert_eq!(names, ["answer", "understand"], "{answer}");
+    for kind in ["prompt", "completion"] {
+        let of_roles: u64 = roles.values().map(|one| one[kind].as_u64().unwrap()).sum();
+        assert_eq!(answer["tokens"][kind], json!(of_roles));
+        assert!(roles.values().all(|one| one[kind].as_u64() > Some(0)));
+    }
+}
+
+/// The turn that is being answered, as soon as there is one.
+async fn pending(server: &Server, conversation: &str) -> Turn {
+    let path = format!("/v1/conversations/{conversation}/turns?newest_first=true");
+    loop {
+        let turns = server.get(&path).await.json();
+        let turn: Option<Turn> = serde_json::from_value(turns["turns"][0].clone()).ok();
+        if let Some(turn) = turn.filter(|turn| turn.state == TurnState::Pending) {
+            return turn;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_whose_conversation_is_gone_says_that_it_is_not_kept() {
+    let script = json!([{"reply": "It picks the next task [1].", "delay_ms": 1500}]);
+    let server = server_that_says(script).await;
+    for (method, ending) in [("DELETE", ""), ("POST", "/clear")] {
+        let id = server.kept.conversations.create(None, "").await.unwrap().id;
+        let body = json!({"question": "What does the scheduler do?", "conversation_id": id});
+        let remove = async {
+            pending(&server, &id).await;
+            let path = format!("/v1/conversations/{id}{ending}");
+            server.send(method, &path, &[JSON], b"{}").await.status
+        };
+        let (answer, removed) = tokio::join!(server.post("/v1/ask", &body), remove);
+        assert!(removed < 300, "{removed}");
+        let degraded = answer.json()["degraded"].to_string();
+        assert!(degraded.contains("\"conversation\""), "{answer:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,6 +21,7 @@ async fn begin(server: &Server, id: &str, question: &str) -> String {
     let turn = NewTurn {
         question,
         idempotency_key: None,
+        fingerprint: None,
     };
     let begun = server.kept.conversations.begin_turn(None, id, turn).await;
     begun.unwrap().turn.id
@@ -274,15 +275,20 @@ async fn bad_bodies_and_parameters_are_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn odd_titles_survive() {
     let server = Server::start().await;
-    for title in [
-        "a\u{0}b",
-        "\u{202e}😀",
-        "'; DROP TABLE turns; --",
-        "<script>alert(1)</script>",
+    for (title, kept) in [
+        ("a\u{0}b\nc", "ab c"),
+        ("\u{202e}😀", "😀"),
+        ("'; DROP TABLE turns; --", "'; DROP TABLE turns; --"),
+        ("<script>alert(1)</script>", "<script>alert(1)</script>"),
     ] {
         let id = create(&server, title).await;
         let found = server.get(&format!("/v1/conversations/{id}")).await.json();
-        assert_eq!(found["title"], title);
+        assert_eq!(found["title"], kept);
+    }
+    let id = create(&server, "x").await;
+    for title in ["\u{0}", "\n\u{202e}"] {
+        let refused = rename(&server, &id, &json!({"title": title})).await;
+        assert_eq!(refused.status, 400, "{title:?}");
     }
     assert_eq!(server.stop().await, Ok(()));
 }

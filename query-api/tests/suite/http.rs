@@ -139,6 +139,162 @@ async fn pictures_are_shown_and_nothing_else_is() {
     assert_eq!(server.stop().await, Ok(()));
 }
 
+/// A document that is searchable and whose original is this blob.
+fn with_original(id: &str, media_type: &str, stored: &str) -> Operation {
+    let document = DocumentHeader {
+        document_id: id.into(),
+        version: 1,
+        source_path: id.into(),
+        media_type: media_type.into(),
+        original: Some(stored.into()),
+        ..DocumentHeader::default()
+    };
+    Operation::Replace {
+        document: Box::new(document),
+        chunks: Vec::new(),
+        vectors: Vec::new(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn originals_are_downloads_of_documents_that_are_there() {
+    let server = Server::start().await;
+    let (id, page) = ("手册/a b.html", b"<script>alert(1)</script>");
+    let stored = server
+        .kept
+        .blobs()
+        .put(page.as_slice().into())
+        .await
+        .unwrap();
+    server
+        .kept
+        .index
+        .apply(vec![with_original(id, "text/html", &stored)]);
+    server.kept.report(id, 1, State::Indexed).await;
+    let address = "/v1/documents/%E6%89%8B%E5%86%8C%2Fa%20b.html";
+    let shown = server.get(address).await.json();
+    let link = format!("{address}/original");
+    assert_eq!(shown["original"], link, "{shown}");
+    assert!(shown.get("page_pictures").is_none());
+
+    let whole = server.get(&link).await;
+    assert_eq!(
+        (whole.status, whole.body.as_bytes()),
+        (200, page.as_slice())
+    );
+    let headers = [
+        ("content-type", "text/html"),
+        (
+            "content-disposition",
+            "attachment; filename=\"a b.html\"; filename*=UTF-8''a%20b.html",
+        ),
+        ("x-content-type-options", "nosniff"),
+        ("accept-ranges", "bytes"),
+    ];
+    for (name, value) in headers {
+        assert_eq!(whole.header(name), Some(value), "{name}");
+    }
+    let ranged = async |range: &str, if_range: &str| {
+        let headers = [("Range", range), ("If-Range", if_range)];
+        server.send("GET", &link, &headers, b"").await
+    };
+    let tag = whole.header("etag").unwrap();
+    let part = ranged("bytes=1-6", tag).await;
+    assert_eq!((part.status, part.body.as_str()), (206, "script"));
+    assert_eq!(part.header("content-range"), Some("bytes 1-6/25"));
+    assert_eq!(ranged("bytes=1-6", "\"of before\"").await.status, 200);
+    let beyond = ranged("bytes=25-", tag).await;
+    assert_eq!(
+        (beyond.status, beyond.header("content-range")),
+        (416, Some("bytes */25"))
+    );
+
+    // A slash that is part of a name parts nothing.
+    let name = server.get(&format!("{address}%2Foriginal")).await;
+    assert_eq!(name.code(), "document_not_found");
+    let (document_id, version) = (id.to_owned(), 2);
+    server.kept.index.apply(vec![Operation::Delete {
+        document_id,
+        version,
+    }]);
+    let refused = async |path: &str, code: &str| {
+        let answer = server.get(path).await;
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (404, code),
+            "{path}"
+        );
+    };
+    refused(&link, "not_found").await;
+    refused("/v1/documents/case%2F42/original", "not_found").await;
+    refused("/v1/documents/nothing/original", "document_not_found").await;
+    assert_eq!(server.stop().await, Ok(()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_whose_own_id_ends_like_an_original_is_still_answered() {
+    let server = Server::start().await;
+    for id in ["paintings/original", "book/pages/3"] {
+        server.kept.report(id, 1, State::Indexed).await;
+        let shown = server.get(&format!("/v1/documents/{id}")).await;
+        assert_eq!(shown.status, 200, "{id}");
+        assert_eq!(shown.json()["document_id"], id);
+        let deleted = server
+            .send("DELETE", &format!("/v1/documents/{id}"), &[], b"")
+            .await;
+        assert_eq!(deleted.status, 202, "{id}");
+    }
+    assert_eq!(server.stop().await, Ok(()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_a_pdf_are_pictures() {
+    let server = Server::start().await;
+    let keep = async |id: &str, media_type: &str, bytes: &'static [u8]| {
+        let stored = server.kept.blobs().put(bytes.into()).await.unwrap();
+        server
+            .kept
+            .index
+            .apply(vec![with_original(id, media_type, &stored)]);
+        server.kept.report(id, 1, State::Indexed).await;
+    };
+    keep("book.pdf", "application/pdf", b"%PDF-1.7").await;
+    keep("bad.pdf", "application/pdf", b"no more").await;
+    keep("a.md", "text/markdown", b"# a").await;
+    let shown = server.get("/v1/documents/book.pdf").await.json();
+    assert_eq!(shown["page_pictures"], "/v1/documents/book.pdf/pages/");
+    for _ in 0..2 {
+        let page = server.get("/v1/documents/book.pdf/pages/1").await;
+        assert_eq!(
+            (page.status, page.header("content-type")),
+            (200, Some("image/jpeg"))
+        );
+        let tag = page.header("etag").unwrap();
+        let headers = [("If-None-Match", tag)];
+        let again = server
+            .send("GET", "/v1/documents/book.pdf/pages/1", &headers, b"")
+            .await;
+        assert_eq!(again.status, 304);
+    }
+    let table = [
+        ("book.pdf/pages/2", 404, "not_found"),
+        ("book.pdf/pages/0", 404, "not_found"),
+        ("book.pdf/pages/x", 404, "document_not_found"),
+        ("bad.pdf/pages/1", 422, "corrupt"),
+        ("a.md/pages/1", 422, "unsupported"),
+        ("nothing/pages/1", 404, "document_not_found"),
+    ];
+    for (path, status, code) in table {
+        let refused = server.get(&format!("/v1/documents/{path}")).await;
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (status, code),
+            "{path}"
+        );
+    }
+    assert_eq!(server.stop().await, Ok(()));
+}
+
 /// A document that is searchable and whose tables are this blob.
 fn with_tables(id: &str, stored: &str) -> Operation {
     let metadata = [(TABLES_DATABASE.to_owned(), stored.to_owned())];

@@ -73,6 +73,7 @@ async fn a_client_opens_without_a_session_and_lists_what_there_is() {
         "get_section",
         "list_knowledge_sets",
         "get_table",
+        "query_table",
     ];
     assert_eq!(names, expected);
     assert!(
@@ -314,6 +315,16 @@ async fn the_transport_refuses_what_is_none_of_its_own() {
         (broken.status, &broken.json()["error"]["code"]),
         (400, &json!(-32700))
     );
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    let without_id = json!({"jsonrpc": "2.0", "id": null, "method": "ping"});
+    for no_message in [json!([ping]), json!([]), without_id, json!(7)] {
+        let refused = send(&server, &HEADERS, &no_message.to_string()).await;
+        assert_eq!(
+            (refused.status, &refused.json()["error"]["code"]),
+            (400, &json!(-32600)),
+            "{no_message}"
+        );
+    }
     let version = ("MCP-Protocol-Version", "1999-01-01");
     assert_eq!(
         send(&server, &[json, accept, version], &body).await.status,
@@ -350,4 +361,24 @@ async fn a_question_may_name_its_workflow() {
     let wrong = json!({"question": "What does the scheduler pick?", "workflow": "magic"});
     let (code, _) = fails(&server, "ask", wrong).await;
     assert_eq!(code, "invalid");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_says_how_it_is_searched_for_and_for_whom() {
+    let search = json!({"name": "search", "arguments": {"query": "scheduler"}});
+    let script = json!([
+        {"prompt": "on_demand", "calls": [search], "times": 1},
+        {"prompt": "on_demand", "reply": "DONE"},
+        {"prompt": "answer", "reply": "It picks the next task [1]."},
+    ]);
+    let server = server_that_says(script).await;
+    let question = json!({"question": "What does the scheduler do?", "retrieval": "on_demand"});
+    let answer = call(&server, "ask", question).await;
+    assert_eq!(answer["answer"], "It picks the next task [1].");
+    assert!(answer["degraded"].is_null(), "{answer}");
+    let unknown = json!({"question": "What does the scheduler do?", "user": "nobody"});
+    let (code, _) = fails(&server, "ask", unknown).await;
+    assert_eq!(code, "user_profile_not_found");
+    let odd = json!({"question": "q", "retrieval": "never"});
+    assert_eq!(fails(&server, "ask", odd).await.0, "invalid");
 }

@@ -288,6 +288,8 @@ async fn every_operation_answers_as_described() {
         "/v1/backup",
         "/v1/images/{id}",
         "/v1/tables/{id}",
+        "/v1/documents/{id}/original",
+        "/v1/documents/{id}/pages/{number}",
         "/v1/events",
         "/v1/ask/{id}",
     ];
@@ -332,6 +334,7 @@ async fn asked(server: &Server) -> (String, String) {
     let question = NewTurn {
         question: "what is a tick?",
         idempotency_key: None,
+        fingerprint: None,
     };
     let begun = conversations.begin_turn(None, &id, question).await.unwrap();
     let turn_id = begun.turn.id;

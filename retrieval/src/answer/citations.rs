@@ -1,6 +1,7 @@
 //! Citations are checked while an answer comes in: `[2]` stays if there is a source 2, every other
 //! number is taken out before anybody sees it. Other ways to write a citation (`[1, 2]`, `【1】`,
-//! `[[1]]`, `[^1]`, `[1](…)`, `[来源1]`) become `[1]`. Brackets in code and those that hold anything
+//! `[[1]]`, `[^1]`, `[1](…)`, `[来源1]`, `(source 1)`, `[No. 1]`) become `[1]`, and so does a number above
+//! the line behind a sentence. Brackets in code and those that hold anything
 //! else, such as the interval `[0, 1]`, are text. Nothing makes a link of a citation: what could is
 //! kept from it by a space.
 
@@ -10,7 +11,9 @@ use super::code_spans::{CodeSpans, Part};
 use super::markers;
 
 /// Longest target of a link behind a citation.
-const MAX_TARGET_BYTES: usize = 300;
+const MAXIMUM_TARGET_BYTES: usize = 300;
+/// Letters of a word that is no unit and no variable.
+const LONG_WORD: usize = 6;
 /// Stands for a citation that was taken out of the beginning of another one.
 const TAKEN_OUT: &str = "…";
 
@@ -27,6 +30,8 @@ enum State {
     Text,
     /// From an opening bracket on.
     Marker(String),
+    /// Digits above the line, and the number that they are.
+    Raised(String, u32),
     /// A citation is over; a link target may follow it.
     Cited,
     /// From the parenthesis behind a citation on.
@@ -46,6 +51,8 @@ pub struct CitationFilter {
     cited_until: usize,
     cited: Vec<u32>,
     removed: u32,
+    /// Whether a citation was taken out right behind a backtick.
+    is_behind_backtick: bool,
 }
 
 impl CitationFilter {
@@ -60,6 +67,7 @@ impl CitationFilter {
             cited_until: 0,
             cited: Vec::new(),
             removed: 0,
+            is_behind_backtick: false,
         }
     }
 
@@ -91,6 +99,7 @@ impl CitationFilter {
                 State::Text | State::Cited => break,
                 State::Marker(held) if markers::is_cut_off(&held) => self.removed += 1,
                 State::Marker(held) => self.give_up(&held, &mut checked),
+                State::Raised(held, number) => self.lower(&held, number, &mut checked),
                 State::Target(held) => self.release_target(&held, &mut checked),
             }
         }
@@ -128,6 +137,7 @@ impl CitationFilter {
             match std::mem::replace(&mut self.state, State::Text) {
                 State::Text | State::Cited => break,
                 State::Marker(held) => self.give_up(&held, checked),
+                State::Raised(held, number) => self.lower(&held, number, checked),
                 State::Target(held) => self.release_target(&held, checked),
             }
         }
@@ -136,6 +146,14 @@ impl CitationFilter {
 
     fn text(&mut self, text: &str, checked: &mut Checked) {
         let blank = std::mem::take(&mut self.blank);
+        let is_something = !blank.is_empty() || !text.is_empty();
+        if is_something && std::mem::take(&mut self.is_behind_backtick) {
+            // Two that come together would open and close other code than each by itself.
+            if blank.is_empty() && text.starts_with('`') {
+                checked.text.push_str(TAKEN_OUT);
+                self.shown.push_str(TAKEN_OUT);
+            }
+        }
         for part in [blank.as_str(), text] {
             checked.text.push_str(part);
             self.shown.push_str(part);
@@ -146,6 +164,7 @@ impl CitationFilter {
         match std::mem::replace(&mut self.state, State::Text) {
             State::Text => self.plain(character, checked),
             State::Marker(held) => self.marker(held, character, checked),
+            State::Raised(held, number) => self.raised(held, number, character, checked),
             State::Cited => self.after(character, checked),
             State::Target(held) => self.target(held, character, checked),
         }
@@ -154,6 +173,12 @@ impl CitationFilter {
     fn plain(&mut self, character: char, checked: &mut Checked) {
         match character {
             ' ' => self.blank.push(' '),
+            _ if let Some(digit) = markers::raised(character)
+                && self.blank.is_empty()
+                && may_be_footnoted(&self.shown) =>
+            {
+                self.state = State::Raised(character.to_string(), digit);
+            }
             _ if markers::may_begin(character) => self.state = State::Marker(character.to_string()),
             _ => self.text(character.encode_utf8(&mut [0; 4]), checked),
         }
@@ -165,10 +190,41 @@ impl CitationFilter {
             self.give_up(&held, checked);
         } else if !markers::is_closed(&held) {
             self.state = State::Marker(held);
+        } else if markers::is_doubtful(&held) && self.is_behind_word() {
+            self.give_up(&held, checked);
         } else if let Some(numbers) = markers::numbers(&held, self.sources) {
             self.cite(&numbers, checked);
         } else {
             self.give_up(&held, checked);
+        }
+    }
+
+    /// Whether what comes stands right behind a name, as an index does.
+    fn is_behind_word(&self) -> bool {
+        let is_part = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | ')' | ']');
+        self.blank.is_empty() && !self.ends_in_citation() && self.shown.ends_with(is_part)
+    }
+
+    fn raised(&mut self, mut held: String, number: u32, next: char, checked: &mut Checked) {
+        match markers::raised(next) {
+            Some(digit) => {
+                held.push(next);
+                let number = number.saturating_mul(10).saturating_add(digit);
+                self.state = State::Raised(held, number);
+            }
+            None => {
+                self.lower(&held, number, checked);
+                self.prose(next, checked);
+            }
+        }
+    }
+
+    /// A number above the line is over: a citation, or a power or unit.
+    fn lower(&mut self, held: &str, number: u32, checked: &mut Checked) {
+        let is_power = matches!(number, 2 | 3) && self.shown.ends_with(char::is_alphabetic);
+        match is_power {
+            true => self.text(held, checked),
+            false => self.cite(&[number], checked),
         }
     }
 
@@ -200,6 +256,7 @@ impl CitationFilter {
         self.removed += u32::try_from(left_out).unwrap_or(u32::MAX);
         if valid.is_empty() {
             self.blank.clear();
+            self.is_behind_backtick = self.shown.ends_with('`');
             // What stood before and behind it must not become a citation together.
             if is_open(&self.shown) {
                 self.text(TAKEN_OUT, checked);
@@ -233,7 +290,7 @@ impl CitationFilter {
             return;
         }
         let is_text = !character.is_ascii() || character.is_whitespace() || character.is_control();
-        if is_text || held.len() > MAX_TARGET_BYTES || character == ')' {
+        if is_text || held.len() > MAXIMUM_TARGET_BYTES || character == ')' {
             return self.release_target(&held, checked);
         }
         self.state = State::Target(held);
@@ -241,9 +298,10 @@ impl CitationFilter {
 
     /// It was no link, and becomes none: what it holds may cite.
     fn release_target(&mut self, held: &str, checked: &mut Checked) {
-        let opening = if self.ends_in_citation() { " (" } else { "(" };
-        self.text(opening, checked);
-        for character in held.chars().skip(1) {
+        if self.ends_in_citation() {
+            self.blank.push(' ');
+        }
+        for character in held.chars() {
             self.prose(character, checked);
         }
     }
@@ -253,7 +311,7 @@ impl CitationFilter {
 fn before<'a>(shown: &'a str, blank: &str, state: &State) -> Cow<'a, str> {
     let held = match state {
         State::Text | State::Cited => "",
-        State::Marker(held) | State::Target(held) => held,
+        State::Marker(held) | State::Target(held) | State::Raised(held, _) => held,
     };
     match blank.is_empty() && held.is_empty() {
         true => Cow::Borrowed(shown),
@@ -264,10 +322,22 @@ fn before<'a>(shown: &'a str, blank: &str, state: &State) -> Cow<'a, str> {
 /// Whether what comes next may make a citation of the end of the text.
 fn is_open(shown: &str) -> bool {
     let ends = shown.char_indices().rev();
-    let ends = ends.take_while(|(at, _)| shown.len() - at <= markers::MAX_BYTES);
+    let ends = ends.take_while(|(at, _)| shown.len() - at <= markers::MAXIMUM_BYTES);
     let mut begun = ends.filter(|(_, character)| markers::may_begin(*character));
     let is_open = |end: &str| markers::may_be_marker(end) && !markers::is_closed(end);
     begun.any(|(at, _)| shown.get(at..).is_some_and(is_open))
+}
+
+/// Whether a number above the line may cite here: behind the end of a sentence or of a clause, a
+/// long word, or Chinese. Behind a digit, a short word or a parenthesis it is a power or a unit.
+fn may_be_footnoted(shown: &str) -> bool {
+    let Some(last) = shown.chars().next_back() else {
+        return false;
+    };
+    let letters = shown.chars().rev().take_while(char::is_ascii_alphabetic);
+    ".,;:!?。，；：！？、”’\"」』》".contains(last)
+        || letters.count() >= LONG_WORD
+        || (!last.is_ascii() && last.is_alphabetic())
 }
 
 /// Whether nothing but quotes and marks of lists stand before the citation that the text ends with.
@@ -354,6 +424,42 @@ mod tests {
             ("[a[9]", "[a", &[], 1),
             ("\\alpha \\[x\\]", "\\alpha \\[x\\]", &[], 0),
             ("a  b", "a  b", &[], 0),
+            ("`a`[9]`b` `a` [9]`b`", "`a`…`b` `a`…`b`", &[], 2),
+            ("甲〔9〕乙〔2〕", "甲乙[2]", &[2], 1),
+            ("a [9 and 1] b", "a [1] b", &[1], 1),
+            ("a [9.] b [1.] c", "a b [1] c", &[1], 1),
+            ("a [No. 9], [No. 2]", "a, [2]", &[2], 1),
+            ("a [٩] [٢]", "a [2]", &[2], 1),
+            (
+                "It does so.⁹ And 定时器¹。",
+                "It does so. And 定时器[1]。",
+                &[1],
+                1,
+            ),
+            ("the scheduler⁹ tasks¹²", "the scheduler tasks¹²", &[], 1),
+            ("a (source 12) b (source 1).", "a b [1].", &[1], 1),
+            ("甲（来源9）乙（来源 1、2）", "甲乙[1][2]", &[1, 2], 1),
+            ("a [1](source 9) b", "a [1] b", &[1], 1),
+            ("cut (source 1", "cut", &[], 1),
+            (
+                "arr[9.] x[1 and 2] f(x)[9.]",
+                "arr[9.] x[1 and 2] f(x)[9.]",
+                &[],
+                0,
+            ),
+            ("`[9.]` `(source 9)`", "`[9.]` `(source 9)`", &[], 0),
+            (
+                "[No. 9 of the list] (see source code) (source 3 of 5)",
+                "[No. 9 of the list] (see source code) (source 3 of 5)",
+                &[],
+                0,
+            ),
+            (
+                "10⁹ m² 5 km³ x⁹ (a+b)² 平方米² 版本 [1.5] (9) (a)",
+                "10⁹ m² 5 km³ x⁹ (a+b)² 平方米² 版本 [1.5] (9) (a)",
+                &[],
+                0,
+            ),
         ];
         for (text, expected, cited, removed) in table {
             let found = shown(text);

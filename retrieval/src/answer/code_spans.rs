@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use super::code_reader::CodeReader;
 
 /// Longest text that is held back because it may be inline code.
-const MAX_HELD_BYTES: usize = 300;
+const MAXIMUM_HELD_BYTES: usize = 300;
 /// Columns of a line that make it a block of code where nothing stands before it.
 const INDENTED: usize = 4;
 
@@ -200,7 +200,7 @@ impl CodeSpans {
         }
         let is_paragraph_end = next == '\n' && held.ends_with('\n');
         held.push(next);
-        if is_paragraph_end || held.len() > MAX_HELD_BYTES {
+        if is_paragraph_end || held.len() > MAXIMUM_HELD_BYTES {
             return Some(self.reopen(count, &held));
         }
         let run = if next == '`' { run + 1 } else { 0 };

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use tributary_schemas::ask::Workflow;
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::tables::TableConfig;
 use crate::workflows::{OnDemandConfig, TextbookConfig};
 
 /// The section `[query_api.answer]`.
@@ -31,24 +32,32 @@ pub struct AnswerConfig {
     /// Searches of questions that run at the same time; 0 for as many as there are cores.
     pub concurrent_searches: usize,
     /// What is said where nothing answers.
-    pub refusal: Refusal,
+    pub refusal: Sentences,
+    /// What is said to a greeting, where no model answers it.
+    pub greeting: Sentences,
     /// What the workflow `textbook` does beside.
     pub textbook: TextbookConfig,
     /// How a model searches by itself.
     pub on_demand: OnDemandConfig,
+    /// How tables of documents are chosen and asked.
+    pub table: TableConfig,
 }
 
-/// The sentence that is the whole answer where nothing answers, by language of the question.
+/// A sentence that is a whole answer, by language of the question.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Refusal {
+pub struct Sentences {
     /// For questions in Chinese.
     pub zh: String,
     /// For all others.
     pub en: String,
 }
 
-impl Refusal {
+impl Sentences {
+    fn say_something(&self) -> bool {
+        !self.zh.trim().is_empty() && !self.en.trim().is_empty()
+    }
+
     /// In one of the languages.
     pub fn sentence(&self, is_chinese: bool) -> &str {
         if is_chinese { &self.zh } else { &self.en }
@@ -82,8 +91,12 @@ impl AnswerConfig {
                 "minimum_coverage must lie between 0 and 1",
             ),
             (
-                !self.refusal.zh.trim().is_empty() && !self.refusal.en.trim().is_empty(),
+                self.refusal.say_something(),
                 "refusal must say something in both languages",
+            ),
+            (
+                self.greeting.say_something(),
+                "greeting must say something in both languages",
             ),
         ];
         let broken = rules.iter().filter(|(holds, _)| !holds);
@@ -91,6 +104,7 @@ impl AnswerConfig {
         broken
             .chain(self.textbook.problems())
             .chain(self.on_demand.problems())
+            .chain(self.table.problems())
             .map(|rule| format!("query_api.answer.{rule}"))
             .collect()
     }

@@ -4,9 +4,9 @@
 use tributary_schemas::ask::Round;
 
 /// Rounds before the last ones that extracts are made of, the newest.
-pub const MAX_EXTRACTED: usize = 10;
+pub const MAXIMUM_EXTRACTED: usize = 10;
 /// Characters of a question and of an answer in an extract.
-const MAX_EXTRACT: usize = 120;
+const MAXIMUM_EXTRACT: usize = 120;
 
 /// What was said before the rounds that are known word for word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Earlier {
 impl Earlier {
     /// A summary, and the rounds after it that nobody has summed up, oldest first.
     pub fn new(summary: Option<&str>, rounds: &[Round]) -> Self {
-        let from = rounds.len().saturating_sub(MAX_EXTRACTED);
+        let from = rounds.len().saturating_sub(MAXIMUM_EXTRACTED);
         let extracts = rounds.iter().skip(from).map(extract);
         let summary = summary.map(|text| text.trim().to_owned());
         let parts: Vec<String> = summary.into_iter().chain(extracts).collect();
@@ -44,7 +44,7 @@ fn extract(round: &Round) -> String {
 fn cut(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut text = words.join(" ");
-    tributary_schemas::error::cut(&mut text, MAX_EXTRACT);
+    tributary_schemas::error::cut(&mut text, MAXIMUM_EXTRACT);
     text
 }
 
@@ -76,6 +76,6 @@ mod tests {
         let long = "长".repeat(10_000);
         let rounds = vec![round(&long, &long); 500];
         let earlier = Earlier::new(None, &rounds);
-        assert!(earlier.text.chars().count() < MAX_EXTRACTED * 2 * (MAX_EXTRACT + 10));
+        assert!(earlier.text.chars().count() < MAXIMUM_EXTRACTED * 2 * (MAXIMUM_EXTRACT + 10));
     }
 }

@@ -3,18 +3,31 @@
 //! say nothing: `[**1**]`, `&#91;1]` and `[<b>1</b>]` all show `[1]`.
 
 /// Longest text that may be a citation.
-pub const MAX_BYTES: usize = 120;
+pub const MAXIMUM_BYTES: usize = 120;
 /// Brackets within each other at most. Without a bound a text of nothing but brackets would be read
 /// from each of them anew.
-const MAX_DEPTH: usize = 4;
+const MAXIMUM_DEPTH: usize = 4;
 /// Longest range, `[1-4]`.
-const MAX_RANGE: u32 = 20;
+const MAXIMUM_RANGE: u32 = 20;
 /// Numbers above it in a list are those of an interval.
-const MAX_IN_LIST: u32 = 99;
+const MAXIMUM_IN_LIST: u32 = 99;
 /// Words that models put before the number.
-const WORDS: [&str; 14] = [
-    "source", "sources", "passage", "passages", "document", "doc", "ref", "citation", "来源",
-    "资料", "文档", "段落", "片段", "引用",
+const WORDS: [&str; 18] = [
+    "source", "sources", "passage", "passages", "document", "doc", "ref", "citation", "no", "nos",
+    "nr", "number", "来源", "资料", "文档", "段落", "片段", "引用",
+];
+/// Those of them that say in parentheses, too, that a source is meant: `(source 2)`.
+const SPOKEN: [&str; 9] = [
+    "source", "sources", "passage", "passages", "citation", "来源", "段落", "片段", "引用",
+];
+/// Words between two numbers.
+const BETWEEN: [&str; 5] = ["and", "和", "与", "及", "以及"];
+/// Words that may be followed by a full stop.
+const SHORTENED: [&str; 5] = ["no", "nos", "nr", "ref", "doc"];
+/// Zero in scripts whose digits follow it in order.
+const ZEROS: [u32; 22] = [
+    0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xe50,
+    0xed0, 0xf20, 0x1040, 0x17e0, 0x1810, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0xff10,
 ];
 /// Brackets by name, without `&`.
 const NAMED_BRACKETS: [(&str, char); 4] = [
@@ -24,40 +37,116 @@ const NAMED_BRACKETS: [(&str, char); 4] = [
     ("rbrack;", ']'),
 ];
 /// Longest escape of HTML that is looked at, without `&`.
-const MAX_ESCAPE_CHARACTERS: usize = 12;
+const MAXIMUM_ESCAPE_CHARACTERS: usize = 12;
 
 /// Whether a citation may begin with this character.
 pub fn may_begin(character: char) -> bool {
-    is_opening(character) || matches!(character, '\\' | '&')
+    is_opening(character) || is_parenthesis(character) || matches!(character, '\\' | '&')
 }
 
 /// Whether a citation may begin with this text.
 pub fn may_be_marker(held: &str) -> bool {
-    if held.len() > MAX_BYTES || held.matches('\n').count() > 1 {
+    if held.len() > MAXIMUM_BYTES || held.matches('\n').count() > 1 {
         return false;
     }
     let bare = bare(held);
     if bare.is_empty() || bare == "\\" {
         return true;
     }
-    if depth(&bare) > MAX_DEPTH {
+    if depth(&bare) > MAXIMUM_DEPTH {
         return false;
+    }
+    if let Some(inner) = bare.strip_prefix(is_parenthesis) {
+        return says_numbers(inner, &SPOKEN) && begins_with_word(inner);
     }
     let inner = bare.trim_start_matches(|one: char| is_opening(one) || one == '\\');
     if inner.len() == bare.trim_start_matches('\\').len() {
         return false;
     }
-    let word: String = inner
-        .trim_start()
-        .chars()
-        .take_while(|character| character.is_alphabetic())
-        .collect::<String>()
-        .to_lowercase();
-    let rest = inner.trim_start().chars().skip(word.chars().count());
-    let rest: String = rest.collect();
-    let is_word = word.is_empty() || WORDS.contains(&word.as_str());
-    let begins_word = rest.is_empty() && WORDS.iter().any(|known| known.starts_with(&word));
-    (is_word && rest.chars().all(may_stand_in_marker)) || begins_word
+    says_numbers(inner, &WORDS)
+}
+
+/// Whether the text in a citation may begin so: numbers, what separates them, and words.
+fn says_numbers(inner: &str, words: &[&str]) -> bool {
+    let characters: Vec<char> = inner.chars().collect();
+    let (mut at, mut has_number, mut is_shortened) = (0, false, false);
+    while let Some(character) = characters.get(at).copied() {
+        let rest = characters.get(at..).unwrap_or_default();
+        let length = rest.iter().take_while(|one| is_letter(**one)).count();
+        if length > 0 {
+            let word: String = rest.iter().take(length).collect();
+            let word = word.to_lowercase();
+            let is_last = length == rest.len();
+            let between: &[&str] = if has_number { &BETWEEN } else { &[] };
+            if !is_made_of(&word, &[words, between], is_last) {
+                return false;
+            }
+            is_shortened = SHORTENED.contains(&word.as_str());
+            at += length;
+            continue;
+        }
+        let is_stop = character == '.' && (is_shortened || ends_behind_stop(&characters, at));
+        if !is_stop && !may_stand_in_marker(character) {
+            return false;
+        }
+        has_number |= digit(character).is_some();
+        is_shortened = false;
+        at += 1;
+    }
+    true
+}
+
+/// Whether it is made of such words, or may become so where more of it is to come.
+fn is_made_of(word: &str, words: &[&[&str]], is_last: bool) -> bool {
+    let mut known = words.iter().copied().flatten();
+    word.is_empty()
+        || known.any(|known| {
+            let rest = word.strip_prefix(known);
+            (is_last && known.starts_with(word))
+                || rest.is_some_and(|rest| is_made_of(rest, words, is_last))
+        })
+}
+
+/// Whether a full stop stands behind a number, and nothing but the end behind it: `[9.]`.
+fn ends_behind_stop(characters: &[char], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| characters.get(before));
+    let is_behind_number = before.copied().and_then(digit).is_some();
+    let behind = characters.iter().skip(at + 1);
+    let mut behind = behind.skip_while(|one| one.is_whitespace());
+    is_behind_number && behind.next().is_none_or(|one| is_closing(*one))
+}
+
+/// Whether a word of [`SPOKEN`] or the beginning of one comes first.
+fn begins_with_word(inner: &str) -> bool {
+    let first = inner.trim_start().chars().next();
+    first.is_none_or(is_letter)
+}
+
+/// Whether it says more than numbers do, so that it is text where it stands right behind a word:
+/// `arr[9.]`, `x[1 and 2]`.
+pub fn is_doubtful(marker: &str) -> bool {
+    let bare = bare(marker);
+    let words: Vec<String> = bare
+        .split(|one| !is_letter(one))
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let is_vague = |word: &String| {
+        let word = word.as_str();
+        BETWEEN.contains(&word) || SHORTENED.contains(&word) || word == "number"
+    };
+    bare.contains('.') || words.iter().any(is_vague)
+}
+
+/// A digit above the line, which cites where it stands behind a sentence.
+pub fn raised(character: char) -> Option<u32> {
+    match character {
+        '\u{b9}' => Some(1),
+        '\u{b2}' => Some(2),
+        '\u{b3}' => Some(3),
+        '\u{2070}' | '\u{2074}'..='\u{2079}' => Some(u32::from(character) - 0x2070),
+        _ => None,
+    }
 }
 
 /// Brackets that are open at its end.
@@ -69,6 +158,9 @@ fn depth(bare: &str) -> usize {
 /// Whether each bracket that it opens is closed.
 pub fn is_closed(held: &str) -> bool {
     let bare = bare(held);
+    if bare.starts_with(is_parenthesis) {
+        return bare.ends_with([')', '）']);
+    }
     let count = |of: fn(char) -> bool| bare.chars().filter(|character| of(*character)).count();
     let opened = count(is_opening);
     opened > 0 && count(is_closing) == opened
@@ -79,7 +171,9 @@ pub fn is_cut_off(held: &str) -> bool {
     let bare = bare(held);
     may_be_marker(held)
         && bare.chars().any(|one| digit(one).is_some())
-        && !bare.chars().any(is_closing)
+        && !bare
+            .chars()
+            .any(|one| is_closing(one) || matches!(one, ')' | '）'))
 }
 
 /// The numbers of a citation; `None` if it is none: no number, an interval, a negative number.
@@ -113,32 +207,45 @@ pub fn numbers(marker: &str, sources: u32) -> Option<Vec<u32>> {
     let is_interval = separators == 2
         && numbers
             .iter()
-            .any(|number| *number == 0 || *number > MAX_IN_LIST.max(sources));
+            .any(|number| *number == 0 || *number > MAXIMUM_IN_LIST.max(sources));
     (!numbers.is_empty() && !is_interval && range_from.is_none()).then_some(numbers)
 }
 
 fn range(from: u32, to: u32) -> Vec<u32> {
     match to.checked_sub(from) {
-        Some(length) if length <= MAX_RANGE => (from..=to).collect(),
+        Some(length) if length <= MAXIMUM_RANGE => (from..=to).collect(),
         _ => vec![from, to],
     }
 }
 
 fn is_opening(character: char) -> bool {
-    matches!(character, '[' | '【' | '［')
+    matches!(character, '[' | '【' | '［' | '〔' | '〖')
+}
+
+fn is_parenthesis(character: char) -> bool {
+    matches!(character, '(' | '（')
+}
+
+/// Letters that are no digits.
+fn is_letter(character: char) -> bool {
+    character.is_alphabetic() && digit(character).is_none()
 }
 
 fn is_closing(character: char) -> bool {
-    matches!(character, ']' | '】' | '］')
+    matches!(character, ']' | '】' | '］' | '〕' | '〗')
 }
 
-/// Also of full width.
+/// Also of full width, of other scripts and above the line.
 fn digit(character: char) -> Option<u32> {
-    let narrow = match character {
-        '０'..='９' => char::from_u32(u32::from(character) - 0xfee0)?,
-        other => other,
+    let of_script = || {
+        let code = u32::from(character);
+        let mut values = ZEROS.iter().filter_map(|zero| code.checked_sub(*zero));
+        values.find(|value| *value < 10)
     };
-    narrow.to_digit(10)
+    character
+        .to_digit(10)
+        .or_else(|| raised(character))
+        .or_else(of_script)
 }
 
 fn may_stand_in_marker(character: char) -> bool {
@@ -150,7 +257,7 @@ fn may_stand_in_marker(character: char) -> bool {
         || character.is_whitespace()
         || matches!(
             character,
-            ',' | '，' | '、' | ';' | '；' | '^' | '\\' | ':' | '：' | '#'
+            ',' | '，' | '、' | ';' | '；' | '^' | '\\' | ':' | '：' | '#' | '№' | '&' | ')' | '）'
         )
 }
 
@@ -254,7 +361,7 @@ fn escape(behind: &str) -> Escape {
         .take_while(|character| character.is_digit(radix))
         .collect();
     let rest = digits.strip_prefix(value.as_str()).unwrap_or_default();
-    if rest.is_empty() && behind.chars().count() <= MAX_ESCAPE_CHARACTERS {
+    if rest.is_empty() && behind.chars().count() <= MAXIMUM_ESCAPE_CHARACTERS {
         return Escape::Open;
     }
     let character = u32::from_str_radix(&value, radix).ok();
@@ -313,6 +420,16 @@ mod tests {
             ("&lsqb;&#57;&rbrack;", Some(&[9])),
             ("[<b>9</b>]", Some(&[9])),
             ("[<!-- a > b -->9]", Some(&[9])),
+            ("〔9〕", Some(&[9])),
+            ("[9 and 1]", Some(&[9, 1])),
+            ("[来源1和来源2]", Some(&[1, 2])),
+            ("[9.]", Some(&[9])),
+            ("[No. 9]", Some(&[9])),
+            ("[٩]", Some(&[9])),
+            ("[१, ⁹]", Some(&[1, 9])),
+            ("(source 12)", Some(&[12])),
+            ("（来源：9）", Some(&[9])),
+            ("(Sources 1, 2 and 3)", Some(&[1, 2, 3])),
             ("[0, 1]", None),
             ("[-1]", None),
             ("[]", None),
@@ -323,13 +440,32 @@ mod tests {
             assert!(is_closed(marker), "{marker}");
         }
         let none = [
-            "AT", "&T", "&amp;", "[[[[[", "[x]", "[1 < 2]", "[9\n\n]", "\\a", "[1/2]",
+            "AT",
+            "&T",
+            "&amp;",
+            "[[[[[",
+            "[x]",
+            "[1 < 2]",
+            "[9\n\n]",
+            "\\a",
+            "[1/2]",
+            "[1.5]",
+            "[and 9]",
+            "[No. 9 of the list]",
+            "[nothing",
+            "[9 apples]",
+            "(9)",
+            "(12 sources)",
+            "(source code)",
+            "(document 3)",
+            "(source 3 of 5)",
         ];
         for text in none {
             assert!(!may_be_marker(text), "{text}");
         }
         let open = [
-            "&", "&#9", "&lb", "[<b", "[<!-- >", "[&#5", "[source ", "[ 来",
+            "&", "&#9", "&lb", "[<b", "[<!-- >", "[&#5", "[source ", "[ 来", "(", "(so", "[9 an",
+            "[9.", "[No.",
         ];
         for text in open {
             assert!(may_be_marker(text) && !is_closed(text), "{text}");

@@ -17,8 +17,8 @@ pub(crate) mod support;
 mod words;
 
 pub use citations::{Checked, CitationFilter};
-pub use config::{AnswerConfig, Refusal};
-pub use earlier::{Earlier, MAX_EXTRACTED};
+pub use config::{AnswerConfig, Sentences};
+pub use earlier::{Earlier, MAXIMUM_EXTRACTED};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

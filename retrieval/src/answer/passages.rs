@@ -108,6 +108,7 @@ mod tests {
             chunk_id: ChunkId(id),
             ordinal,
             section_path: vec![section.to_owned()],
+            pages: Vec::new(),
             text: text.to_owned(),
             language: None,
         }

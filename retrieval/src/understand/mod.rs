@@ -22,6 +22,7 @@ use crate::prompts::{
 };
 use crate::serving::SharedServing;
 pub use config::UnderstandingConfig;
+pub use rules::intent::is_smalltalk;
 use rules::{Domain, language};
 
 /// What `degraded` says where a model is configured and the rules stood in for it.

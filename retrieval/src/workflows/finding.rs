@@ -3,6 +3,7 @@
 use tributary_schemas::ask::{AskEvent, AskRequest, Retrieved, Source};
 use tributary_schemas::review::Review;
 use tributary_schemas::search::{Hit, QueryPlan, SearchRequest};
+use tributary_schemas::table_query::{ANSWERED, TableAnswer};
 use tributary_schemas::understanding::Understanding;
 use tributary_schemas::{Error, ErrorKind};
 
@@ -25,6 +26,49 @@ pub struct Found {
     pub plans: Vec<QueryPlan>,
     pub degraded: Vec<String>,
     pub review: Option<Review>,
+    /// What tables say.
+    pub table: Option<Box<TableAnswer>>,
+}
+
+impl Found {
+    /// Adds what tables say, as one more ranking of one passage: by the sum of reciprocal ranks it
+    /// stands behind the first passage of the search, which stands in more than one.
+    pub fn add_tables(&mut self, answer: TableAnswer, source: Option<Source>) {
+        if let Some(source) = source {
+            let at = self.sources.len().min(1);
+            self.sources.insert(at, source);
+            for (source, number) in self.sources.iter_mut().zip(1..) {
+                source.number = number;
+            }
+        }
+        for what in &answer.degraded {
+            if !self.degraded.contains(what) {
+                self.degraded.push(what.clone());
+            }
+        }
+        self.table = Some(Box::new(answer));
+    }
+
+    /// Whether tables have rows that are an answer.
+    fn has_rows(&self) -> bool {
+        let table = self.table.as_ref();
+        table.is_some_and(|table| table.err_code == ANSWERED && !table.rows.is_empty())
+    }
+}
+
+impl Found {
+    /// Nothing, since nothing was searched for.
+    pub fn nothing(understanding: Understanding) -> Self {
+        Self {
+            understanding,
+            hits: Vec::new(),
+            sources: Vec::new(),
+            plans: Vec::new(),
+            degraded: Vec::new(),
+            review: None,
+            table: None,
+        }
+    }
 }
 
 /// What the question means.
@@ -78,6 +122,7 @@ pub async fn search(
         degraded: response.degraded.into_iter().chain(degraded).collect(),
         hits: response.hits,
         review: None,
+        table: None,
     })
 }
 
@@ -139,5 +184,6 @@ pub fn is_near(asker: &Asker, hit: &Hit) -> bool {
 /// Whether the best passage is relevant enough; one whose relevance nobody estimates is.
 pub fn is_answerable(asker: &Asker, found: &Found) -> bool {
     let best = found.hits.iter().map(|hit| hit.relevance.unwrap_or(1.0));
-    best.fold(0.0, f32::max) >= asker.config().refuse_below && !found.sources.is_empty()
+    let is_near = best.fold(0.0, f32::max) >= asker.config().refuse_below;
+    (is_near || found.has_rows()) && !found.sources.is_empty()
 }

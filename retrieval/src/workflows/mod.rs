@@ -4,11 +4,14 @@
 mod calling;
 mod finding;
 mod general;
+mod grading;
 mod on_demand;
 mod saying;
 mod summing;
+mod table;
 mod textbook;
 
+pub use grading::{Grade, ToGrade};
 pub use on_demand::OnDemandConfig;
 pub use summing::SummedUp;
 pub use textbook::TextbookConfig;
@@ -18,10 +21,11 @@ use std::time::Instant;
 
 use tokio::sync::Semaphore;
 use tributary_models::TokenCounter;
-use tributary_models::chat::ChatModels;
+use tributary_models::chat::{ChatModels, Meter, Role};
 use tributary_models::prompts::Prompts;
 use tributary_schemas::Result;
-use tributary_schemas::ask::{Answer, AskRequest, Retrieval, Round, StepTime, Workflow};
+use tributary_schemas::ask::{Answer, AskRequest, Retrieval, Round, StepTime, Tokens, Workflow};
+use tributary_store::blobs::Blobs;
 
 use crate::access::Principal;
 use crate::answer::{AnswerConfig, Earlier};
@@ -29,7 +33,8 @@ use crate::elapsed::elapsed_ms;
 use crate::error::SearchError;
 use crate::events::Events;
 use crate::retriever::Retriever;
-use crate::understand::Understander;
+use crate::tables::TableReader;
+use crate::understand::{Understander, is_smalltalk};
 
 /// What questions are answered with.
 pub struct AskerParts {
@@ -43,6 +48,8 @@ pub struct AskerParts {
     pub tokens: Arc<dyn TokenCounter>,
     /// What models are asked.
     pub prompts: Arc<Prompts>,
+    /// Where databases of documents' tables are kept.
+    pub blobs: Blobs,
     /// Settings of answers.
     pub config: AnswerConfig,
 }
@@ -50,6 +57,7 @@ pub struct AskerParts {
 /// Answers questions.
 pub struct Asker {
     parts: AskerParts,
+    tables: TableReader,
     search_permits: Semaphore,
 }
 
@@ -75,8 +83,11 @@ impl Asker {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             given => given.min(Semaphore::MAX_PERMITS),
         };
+        let reader = Arc::clone(&parts.retriever);
+        let tables = TableReader::new(reader, parts.blobs.clone(), parts.config.table);
         Ok(Self {
             parts,
+            tables,
             search_permits: Semaphore::new(searches),
         })
     }
@@ -120,10 +131,45 @@ impl Asker {
         asked: &Asked,
         events: &Events,
     ) -> std::result::Result<Answer, SearchError> {
+        let meter = Meter::default();
+        let mut answer = meter.during(self.answer(asked, events)).await?;
+        let used = meter.used();
+        answer.tokens = (!used.is_empty()).then(|| Tokens {
+            prompt: used.values().map(|used| used.prompt).sum(),
+            completion: used.values().map(|used| used.completion).sum(),
+        });
+        let of_role = used.iter().map(|(role, used)| {
+            let tokens = Tokens {
+                prompt: used.prompt,
+                completion: used.completion,
+            };
+            (role.as_str().to_owned(), tokens)
+        });
+        answer.tokens_by_role = of_role.collect();
+        Ok(answer)
+    }
+
+    async fn answer(
+        &self,
+        asked: &Asked,
+        events: &Events,
+    ) -> std::result::Result<Answer, SearchError> {
+        if self.is_greeted(&asked.request) {
+            return Ok(saying::greeted(self, asked, events).await);
+        }
         match self.workflow(&asked.request) {
             Workflow::General => general::answer(self, asked, events).await,
             Workflow::Textbook => textbook::answer(self, asked, events).await,
+            Workflow::Table => table::answer(self, asked, events).await,
         }
+    }
+
+    /// Whether it is a greeting that no model is to answer: the documents say nothing to it. The
+    /// rules decide, which know the words: a model might take a question for one.
+    fn is_greeted(&self, request: &AskRequest) -> bool {
+        let may_answer = request.retrieval == Retrieval::OnDemand
+            && self.parts.chat.role(Role::Answer).is_some();
+        !may_answer && is_smalltalk(request.question.trim())
     }
 
     /// Which workflow answers a question: that of the request, else the configured one.

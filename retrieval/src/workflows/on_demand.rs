@@ -117,12 +117,9 @@ fn says_something(reply: &Completion) -> bool {
 
 fn nothing_yet(understood: Understood) -> Found {
     Found {
-        understanding: understood.understanding,
-        hits: Vec::new(),
-        sources: Vec::new(),
-        plans: Vec::new(),
         degraded: understood.degraded.into_iter().collect(),
         review: Some(Review::default()),
+        ..Found::nothing(understood.understanding)
     }
 }
 

@@ -1,11 +1,14 @@
 //! What workflows share when they answer: the model's answer held against its sources, the lesser
 //! way in the words of the passages, the fixed sentence, and everything that belongs to an answer.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tributary_models::chat::{Completion, Ending, Role, RoleModel};
-use tributary_schemas::ask::{Answer, AskEvent, Source, Span, Support, Tokens, Verdict};
+use tributary_models::chat::{Completion, Role, RoleModel};
+use tributary_schemas::ask::{Answer, AskEvent, Source, Span, Support, Verdict};
 use tributary_schemas::search::Hit;
+use tributary_schemas::table_query::{ANSWERED, TableAnswer};
+use tributary_schemas::understanding::{Intent, Understanding};
 use tributary_schemas::{Error, ErrorKind};
 use tributary_taxonomy::language::is_chinese;
 
@@ -39,7 +42,6 @@ struct Said {
     cited: Vec<u32>,
     removed_citations: u32,
     model: Option<String>,
-    tokens: Option<Tokens>,
 }
 
 /// Answers from what was found, by the prompt of this name, or refuses.
@@ -87,18 +89,70 @@ pub async fn unsourced(
         text,
         verdict: Some(Verdict::Unsourced),
         removed_citations: filter.removed(),
-        tokens: Some(tokens(&reply.ending)),
         model: Some(reply.ending.model),
         ..Said::default()
     };
     written(asker, asked, found, said, steps)
 }
 
-fn tokens(ending: &Ending) -> Tokens {
-    Tokens {
-        prompt: ending.usage.prompt_tokens.unwrap_or(0),
-        completion: ending.usage.completion_tokens.unwrap_or(0),
+/// The fixed sentence behind a greeting, for which nothing is searched and no model asked.
+pub async fn greeted(asker: &Asker, asked: &Asked, events: &Events) -> Answer {
+    let mut steps = Steps::begin();
+    events.step("understanding").await;
+    let question = asked.request.question.trim();
+    let understanding = Understanding {
+        intent: Intent::Smalltalk,
+        ..Understanding::of(question)
+    };
+    let event = AskEvent::Understanding(Box::new(understanding.clone()));
+    events.send(event).await;
+    let sentence = asker.config().greeting.sentence(is_chinese(question));
+    let text = sentence.to_owned();
+    events.send(AskEvent::AnswerChunk { text }).await;
+    steps.end("answer");
+    let said = Said {
+        text: sentence.to_owned(),
+        verdict: Some(Verdict::Unsourced),
+        ..Said::default()
+    };
+    written(asker, asked, Found::nothing(understanding), said, steps)
+}
+
+/// An answer that no model of the role `answer` wrote.
+pub struct Told {
+    /// The whole answer.
+    pub text: String,
+    /// What kind it is.
+    pub verdict: Verdict,
+    /// Numbers of the sources that it cites.
+    pub cited: Vec<u32>,
+    /// The model that took part, if one did.
+    pub model: Option<String>,
+}
+
+/// Shows such an answer, and makes it whole.
+pub async fn told(
+    asker: &Asker,
+    asked: &Asked,
+    found: Found,
+    told: Told,
+    events: &Events,
+    steps: Steps,
+) -> Answer {
+    let text = told.text.clone();
+    events.send(AskEvent::AnswerChunk { text }).await;
+    for number in &told.cited {
+        let number = *number;
+        events.send(AskEvent::Citation { number }).await;
     }
+    let said = Said {
+        text: told.text,
+        verdict: Some(told.verdict),
+        cited: told.cited,
+        model: told.model,
+        ..Said::default()
+    };
+    written(asker, asked, found, said, steps)
 }
 
 /// What an answer is said with.
@@ -211,15 +265,10 @@ impl Saying<'_> {
         }
         let ending = generated.ending.as_ref();
         let model = ending.map(|ending| ending.model.clone());
-        let tokens = ending.map(tokens);
         if generated.refused {
             let sentence = self.asker.config().refusal.sentence(self.is_chinese());
             let said = refused(sentence, self.events).await;
-            return Ok(Said {
-                model,
-                tokens,
-                ..said
-            });
+            return Ok(Said { model, ..said });
         }
         let supported = held_against_sources(self.asker, found, &generated.text).await?;
         note_lacks(found, &generated, self.is_chinese());
@@ -240,7 +289,6 @@ impl Saying<'_> {
             cited,
             removed_citations: generated.removed_citations,
             model,
-            tokens,
         })
     }
 }
@@ -294,7 +342,8 @@ fn written(asker: &Asker, asked: &Asked, mut found: Found, said: Said, mut steps
     if asked.earlier.has_extracts {
         degrade(&mut found.degraded, LESSER_HISTORY);
     }
-    if request.nl2sql == Some(true) {
+    let has_asked = |table: &TableAnswer| table.err_code == ANSWERED;
+    if request.nl2sql == Some(true) && !found.table.as_deref().is_some_and(has_asked) {
         degrade(&mut found.degraded, "nl2sql");
     }
     steps.note("total", elapsed_ms(steps.started));
@@ -314,8 +363,10 @@ fn written(asker: &Asker, asked: &Asked, mut found: Found, said: Said, mut steps
         took_ms: elapsed_ms(steps.started),
         steps: steps.steps,
         model: said.model,
-        tokens: said.tokens,
+        tokens: None,
+        tokens_by_role: BTreeMap::new(),
         review: found.review,
+        table: found.table,
         understanding: request.explain.then_some(found.understanding),
         plans: found.plans,
     }

@@ -12,7 +12,7 @@ use crate::answer::generate::rounds_shown;
 use crate::prompts::{CONVERSATION_SUMMARY, ConversationSummaryReply, ToSumUp};
 
 /// Characters of a summary at most; a longer one is asked for again.
-const MAX_CHARACTERS: usize = 1500;
+const MAXIMUM_CHARACTERS: usize = 1500;
 /// Tokens of the reply at most.
 const REPLY_TOKENS: usize = 1200;
 /// Longest time for it: nobody waits.
@@ -50,9 +50,9 @@ impl Asker {
         };
         let check = |reply: &ConversationSummaryReply| {
             let length = reply.summary.chars().count();
-            match reply.summary.trim().is_empty() || length > MAX_CHARACTERS {
+            match reply.summary.trim().is_empty() || length > MAXIMUM_CHARACTERS {
                 true => Err(format!(
-                    "summary has {length} characters, it must have 1 to {MAX_CHARACTERS}"
+                    "summary has {length} characters, it must have 1 to {MAXIMUM_CHARACTERS}"
                 )),
                 false => Ok(()),
             }

@@ -7,10 +7,10 @@ use serde_json::json;
 use tributary_models::chat::{ChatRequest, Message};
 use tributary_models::prompts::{LANGUAGES, Prompts};
 use tributary_retrieval::prompts::{
-    ANSWER, CONVERSATION_SUMMARY, HYPOTHETICAL_PASSAGE, NumberedPassage, ON_DEMAND, PROMPTS,
-    QuestionToAnswer, QuestionToUnderstand, RELEVANCE, RETRIEVAL_SUGGESTION, SUFFICIENCY,
-    TEXTBOOK_ANSWER, ToAnswer, ToJudgePassage, ToJudgePassages, ToSearch, ToSuggest, ToSumUp,
-    UNDERSTANDING,
+    ANSWER, ANSWER_GRADE, AnswerToGrade, CONVERSATION_SUMMARY, HYPOTHETICAL_PASSAGE,
+    NumberedPassage, ON_DEMAND, PROMPTS, QuestionToAnswer, QuestionToUnderstand, RELEVANCE,
+    RETRIEVAL_SUGGESTION, SUFFICIENCY, TABLE_SQL, TEXTBOOK_ANSWER, ToAnswer, ToJudgePassage,
+    ToJudgePassages, ToSearch, ToSuggest, ToSumUp, ToWriteSql, UNDERSTANDING,
 };
 
 fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
@@ -41,7 +41,10 @@ fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
         question,
         passage: history,
     };
-    let sufficiency = ToJudgePassages { question, passages };
+    let sufficiency = ToJudgePassages {
+        question,
+        passages: passages.clone(),
+    };
     let searching = ToSearch {
         question,
         history,
@@ -51,7 +54,21 @@ fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
         before: question,
         rounds: history,
     };
+    let grade = AnswerToGrade {
+        question,
+        answer: history,
+        expected: question.to_owned(),
+        passages: passages.clone(),
+    };
+    let sql = ToWriteSql {
+        question,
+        tables: vec![history.to_owned()],
+        sql: "SELECT 1 FROM x",
+        error: "no such table: x",
+    };
     let values = [
+        (TABLE_SQL, json!(sql)),
+        (ANSWER_GRADE, json!(grade)),
         (CONVERSATION_SUMMARY, json!(to_sum_up)),
         (ON_DEMAND, json!(searching)),
         (ANSWER, json!(answer)),

@@ -12,13 +12,16 @@
 pub(crate) mod cache;
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
-use object_store::{ObjectStore, ObjectStoreExt};
+use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt};
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
 
@@ -158,22 +161,107 @@ impl Blobs {
         let hash = parse(url)?;
         let found = match self.store.get(&object_path(hash)).await {
             Ok(found) => found,
-            Err(error @ object_store::Error::NotFound { .. }) => {
-                self.check().await?;
-                return Err(failed(hash, error));
-            }
-            Err(error) => return Err(failed(hash, error)),
+            Err(error) => return Err(self.unread(hash, error).await),
         };
         let bytes = found.bytes().await.map_err(|error| failed(hash, error))?;
         if blake3::hash(&bytes).to_hex().as_str() != hash {
-            return Err(Error::new(
-                ErrorKind::Corrupt,
-                format!("blob {hash} does not match its hash"),
-            )
-            .with_hint(DAMAGED));
+            return Err(does_not_match(hash));
         }
         Ok(bytes)
     }
+}
+
+/// A blob in pieces, so that a large one is never wholly in memory.
+pub type Pieces = BoxStream<'static, Result<Bytes>>;
+
+impl Blobs {
+    /// The length of a blob. Errors: those of [`Self::get`].
+    pub async fn size(&self, url: &str) -> Result<u64> {
+        let hash = parse(url)?;
+        match self.store.head(&object_path(hash)).await {
+            Ok(found) => Ok(found.size),
+            Err(error) => Err(self.unread(hash, error).await),
+        }
+    }
+
+    /// All bytes of a blob in pieces; `Corrupt` instead of the last one when they do not match the
+    /// hash.
+    /// Errors: those of [`Self::get`].
+    pub async fn pieces(&self, url: &str) -> Result<Pieces> {
+        let hash = parse(url)?.to_owned();
+        let found = match self.store.get(&object_path(&hash)).await {
+            Ok(found) => found,
+            Err(error) => return Err(self.unread(&hash, error).await),
+        };
+        let read = Reading {
+            pieces: found.into_stream(),
+            held: None,
+            hasher: blake3::Hasher::new(),
+            hash,
+        };
+        Ok(Box::pin(stream::try_unfold(Some(read), Reading::next)))
+    }
+
+    /// A part of a blob, within its length and not empty, in pieces. Whether it is what its hash
+    /// says can only be told of all of it. Errors: those of [`Self::get`].
+    pub async fn part(&self, url: &str, range: Range<u64>) -> Result<Pieces> {
+        let hash = parse(url)?.to_owned();
+        let options = GetOptions {
+            range: Some(GetRange::Bounded(range)),
+            ..GetOptions::default()
+        };
+        match self.store.get_opts(&object_path(&hash), options).await {
+            Ok(found) => Ok(found
+                .into_stream()
+                .map_err(move |error| failed(&hash, error))
+                .boxed()),
+            Err(error) => Err(self.unread(&hash, error).await),
+        }
+    }
+
+    /// Nothing is missing in a store that is away.
+    async fn unread(&self, hash: &str, error: object_store::Error) -> Error {
+        if let object_store::Error::NotFound { .. } = error
+            && let Err(away) = self.check().await
+        {
+            return away;
+        }
+        failed(hash, error)
+    }
+}
+
+/// A blob that is read to its end and checked then.
+struct Reading {
+    pieces: BoxStream<'static, object_store::Result<Bytes>>,
+    /// The piece before, given on only when another one came, or when all are right: whoever has
+    /// as many bytes as there are has the right ones.
+    held: Option<Bytes>,
+    hasher: blake3::Hasher,
+    hash: String,
+}
+
+impl Reading {
+    async fn next(reading: Option<Self>) -> Result<Option<(Bytes, Option<Self>)>> {
+        let Some(mut reading) = reading else {
+            return Ok(None);
+        };
+        while let Some(piece) = reading.pieces.next().await {
+            let piece = piece.map_err(|error| failed(&reading.hash, error))?;
+            reading.hasher.update(&piece);
+            if let Some(before) = reading.held.replace(piece) {
+                return Ok(Some((before, Some(reading))));
+            }
+        }
+        if reading.hasher.finalize().to_hex().as_str() != reading.hash {
+            return Err(does_not_match(&reading.hash));
+        }
+        Ok(reading.held.map(|last| (last, None)))
+    }
+}
+
+fn does_not_match(hash: &str) -> Error {
+    let message = format!("blob {hash} does not match its hash");
+    Error::new(ErrorKind::Corrupt, message).with_hint(DAMAGED)
 }
 
 /// The data folder's own folder of blobs, if it was opened and is not there, or another one is in
@@ -504,6 +592,29 @@ mod tests {
                 ErrorKind::Invalid
             );
         }
+    }
+
+    #[tokio::test]
+    async fn blobs_come_in_pieces_and_in_parts_and_damage_is_told_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let blobs = Blobs::local(folder.path()).unwrap();
+        let body: Vec<u8> = (0..100_000_u32).map(|number| number as u8).collect();
+        let url = blobs.put(body.clone().into()).await.unwrap();
+        let all = |pieces: Pieces| pieces.try_collect::<Vec<Bytes>>();
+        assert_eq!(blobs.size(&url).await.unwrap(), 100_000);
+        let read = all(blobs.pieces(&url).await.unwrap()).await.unwrap();
+        assert_eq!(read.concat(), body);
+        let part = all(blobs.part(&url, 10..20).await.unwrap()).await.unwrap();
+        assert_eq!(part.concat(), body[10..20]);
+        let (first, rest) = url.strip_prefix("blob:").unwrap().split_at(2);
+        std::fs::write(folder.path().join(first).join(rest), b"other").unwrap();
+        let damaged = all(blobs.pieces(&url).await.unwrap()).await.unwrap_err();
+        assert_eq!(damaged.kind(), ErrorKind::Corrupt);
+        let absent = format!("blob:{}", "0".repeat(64));
+        assert_eq!(
+            blobs.size(&absent).await.unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
     }
 
     #[tokio::test]

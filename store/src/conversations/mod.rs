@@ -9,6 +9,7 @@
 pub mod elasticsearch;
 pub mod embedded;
 mod rules;
+mod settling;
 
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ use tributary_schemas::user_profile::{StoredUserProfile, UserProfile};
 
 use crate::Result;
 
+pub use settling::Settling;
+
 /// Most characters of a title.
 pub const MAXIMUM_TITLE_CHARACTERS: usize = 200;
 /// Most characters of the reason of a feedback.
@@ -27,7 +30,7 @@ pub const MAXIMUM_REASON_CHARACTERS: usize = 2000;
 /// Most bytes of an idempotency key.
 pub const MAXIMUM_KEY_BYTES: usize = 255;
 /// Most characters of the summary of a conversation.
-pub const MAX_SUMMARY_CHARACTERS: usize = 4000;
+pub const MAXIMUM_SUMMARY_CHARACTERS: usize = 4000;
 
 /// The section `[store.conversations]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,8 +92,11 @@ pub struct Page<T> {
 pub struct NewTurn<'a> {
     /// As received.
     pub question: &'a str,
-    /// The same key gives back the turn that exists; within a conversation.
+    /// The same key gives back the turn that exists, unless that one failed; within a conversation.
     pub idempotency_key: Option<&'a str>,
+    /// What tells requests apart beside the question, at most [`MAXIMUM_KEY_BYTES`]: a key stands
+    /// for one request alone. Not compared with turns that have none.
+    pub fingerprint: Option<&'a str>,
 }
 
 /// A question that is recorded.
@@ -98,8 +104,8 @@ pub struct NewTurn<'a> {
 pub struct BegunTurn {
     /// The turn. Its id is that of the answer.
     pub turn: Turn,
-    /// False where its idempotency key was there already: it may be pending, answered or failed,
-    /// and nothing is to be done for it.
+    /// False where its idempotency key was there already: it may be pending or answered, and
+    /// nothing is to be done for it.
     pub is_new: bool,
 }
 
@@ -172,7 +178,8 @@ pub trait ConversationStore: UserProfileStore {
     async fn clear(&self, owner: Option<&str>, id: &str) -> Result<Conversation>;
 
     /// Records a question as pending. `Conflict` while another turn of the conversation is pending,
-    /// and for a key that was given with another question; `Exhausted` at the most turns.
+    /// and for a key that was given with another question or fingerprint; `Exhausted` at the most
+    /// turns. A key whose turn failed begins another turn.
     async fn begin_turn(
         &self,
         owner: Option<&str>,

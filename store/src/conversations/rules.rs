@@ -12,8 +12,8 @@ use tributary_schemas::user_profile::{UserProfile, is_user_name};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::{
-    MAX_SUMMARY_CHARACTERS, MAXIMUM_KEY_BYTES, MAXIMUM_REASON_CHARACTERS, MAXIMUM_TITLE_CHARACTERS,
-    NewTurn, PastRound, TurnEnd,
+    MAXIMUM_KEY_BYTES, MAXIMUM_REASON_CHARACTERS, MAXIMUM_SUMMARY_CHARACTERS,
+    MAXIMUM_TITLE_CHARACTERS, NewTurn, PastRound, TurnEnd,
 };
 use crate::Clock;
 
@@ -52,6 +52,39 @@ pub(super) fn now_ms(clock: &Clock) -> u64 {
     u64::try_from(clock()).unwrap_or(0)
 }
 
+/// A title as it is kept: one line, without what nobody sees or what turns the text around.
+pub(super) fn plain_title(title: &str) -> String {
+    let seen = title.chars().filter(|sign| !is_unseen(*sign));
+    let line: String = seen
+        .map(|sign| if sign.is_control() { ' ' } else { sign })
+        .collect();
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A text of several lines as it is kept.
+pub(super) fn plain_text(text: &str) -> String {
+    let is_kept = |sign: &char| match sign {
+        '\n' | '\t' => true,
+        sign => !sign.is_control() && !is_unseen(*sign),
+    };
+    text.chars().filter(is_kept).collect()
+}
+
+/// What changes the direction of the text around it, and NUL.
+fn is_unseen(sign: char) -> bool {
+    matches!(
+        sign,
+        '\0' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
+}
+
+pub(super) fn plain_feedback(feedback: Option<Feedback>) -> Option<Feedback> {
+    feedback.map(|given| Feedback {
+        reason: plain_text(&given.reason),
+        ..given
+    })
+}
+
 pub(super) fn check_title(title: &str) -> Result<()> {
     let length = title.chars().count();
     if length <= MAXIMUM_TITLE_CHARACTERS {
@@ -84,6 +117,13 @@ pub(super) fn check_new_turn(turn: &NewTurn<'_>) -> Result<()> {
     if turn.question.trim().is_empty() {
         return Err(Error::new(ErrorKind::Invalid, "the question is empty"));
     }
+    let fingerprint_bytes = turn.fingerprint.map_or(0, str::len);
+    if fingerprint_bytes > MAXIMUM_KEY_BYTES {
+        let message = format!(
+            "the fingerprint has {fingerprint_bytes} bytes, it may have {MAXIMUM_KEY_BYTES}"
+        );
+        return Err(Error::new(ErrorKind::Invalid, message));
+    }
     let key_bytes = turn.idempotency_key.map_or(1, str::len);
     if (1..=MAXIMUM_KEY_BYTES).contains(&key_bytes) {
         return Ok(());
@@ -95,9 +135,7 @@ pub(super) fn check_new_turn(turn: &NewTurn<'_>) -> Result<()> {
 
 /// The title of a conversation that was given none: the beginning of its first question.
 pub(super) fn title_of_question(question: &str) -> String {
-    let words: Vec<&str> = question.split_whitespace().collect();
-    let mut title: String = words.join(" ");
-    title.retain(|sign| !sign.is_control());
+    let mut title = plain_title(question);
     tributary_schemas::error::cut(&mut title, TITLE_FROM_QUESTION);
     title
 }
@@ -167,9 +205,21 @@ pub(super) fn is_pending(number: u64) -> Error {
         .with_hint("wait until it has ended, or ask in another conversation")
 }
 
-pub(super) fn other_question(number: u64) -> Error {
-    let message = format!("turn {number} has this idempotency key with another question");
-    Error::new(ErrorKind::Conflict, message).with_hint("give each question a key of its own")
+/// Fails where a turn that has the key was asked in another way. Turns of old have no fingerprint.
+pub(super) fn check_same(turn: &Turn, fingerprint: Option<&str>, new: &NewTurn<'_>) -> Result<()> {
+    let number = turn.number;
+    let message = if turn.question != new.question {
+        format!("turn {number} has this idempotency key with another question")
+    } else if fingerprint.is_some() && fingerprint != new.fingerprint {
+        format!(
+            "turn {number} has this idempotency key and this question with other sets, filters or \
+             settings"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(ErrorKind::Conflict, message)
+        .with_hint("repeat the request as it was, or give it an idempotency key of its own"))
 }
 
 pub(super) fn too_many_turns(maximum: u64) -> Error {
@@ -181,9 +231,10 @@ pub(super) fn too_many_turns(maximum: u64) -> Error {
 
 pub(super) fn check_summary(summary: &ConversationSummary, turns: u64) -> Result<()> {
     let length = summary.text.chars().count();
-    if length > MAX_SUMMARY_CHARACTERS {
-        let message =
-            format!("the summary has {length} characters, it may have {MAX_SUMMARY_CHARACTERS}");
+    if length > MAXIMUM_SUMMARY_CHARACTERS {
+        let message = format!(
+            "the summary has {length} characters, it may have {MAXIMUM_SUMMARY_CHARACTERS}"
+        );
         return Err(Error::new(ErrorKind::Invalid, message));
     }
     if summary.through > turns {
@@ -286,6 +337,13 @@ mod tests {
             "什么是 调度器？"
         );
         assert_eq!(title_of_question(&"字".repeat(100)).chars().count(), 61);
+    }
+
+    #[test]
+    fn titles_and_reasons_are_plain() {
+        assert_eq!(plain_title(" a\u{0}b\r\nc\u{202e}d\u{7} "), "ab cd");
+        assert_eq!(plain_title("\u{200d}😀 مرحبا"), "\u{200d}😀 مرحبا");
+        assert_eq!(plain_text("a\u{0}\n\u{2066}b\tc\u{1b}"), "a\nb\tc");
     }
 
     #[test]

@@ -51,6 +51,7 @@ fn question(question: &str) -> NewTurn<'_> {
     NewTurn {
         question,
         idempotency_key: None,
+        fingerprint: None,
     }
 }
 

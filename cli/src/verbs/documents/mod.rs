@@ -1,6 +1,7 @@
-//! `tributary documents list|show|tables|repair|reconcile|delete`.
+//! `tributary documents list|show|tables|original|repair|reconcile|delete`.
 
 mod list;
+mod original;
 mod reconcile;
 mod repair;
 mod show;
@@ -26,13 +27,17 @@ pub fn run(global: &Global, config: &Config, verb: Documents) -> Result<Outcome>
         Documents::Delete { .. } | Documents::Reconcile { .. } | Documents::Repair { .. } => {
             &Service::ALL
         }
-        Documents::List(_) | Documents::Show { .. } | Documents::Tables { .. } => &[Service::Query],
+        Documents::List(_)
+        | Documents::Show { .. }
+        | Documents::Tables { .. }
+        | Documents::Original { .. } => &[Service::Query],
     };
     let client = Client::connect(global, config, services)?;
     let outcome = match verb {
         Documents::List(wanted) => list::run(&client, &wanted),
         Documents::Show { id, output } => show::run(&client, &id, output),
         Documents::Tables { id, file, output } => tables::run(&client, &id, &file, output),
+        Documents::Original { id, file, output } => original::run(&client, &id, &file, output),
         Documents::Repair { output, .. } => repair::run(&client, output),
         Documents::Reconcile {
             wait_seconds,

@@ -50,6 +50,7 @@ fn text(detail: &DocumentDetail) -> String {
         "metadata",
         metadata.map(|(name, value)| (name.clone(), value.clone())),
     );
+    page.line("original", &original(detail));
     page.line("tables", &tables(detail));
     page.pictures(&detail.pictures);
     page.line(
@@ -109,6 +110,16 @@ fn attributes(attributes: &Attributes) -> Vec<(String, String)> {
     );
     named.extend(attributes.custom.clone());
     named
+}
+
+fn original(detail: &DocumentDetail) -> String {
+    match &detail.original {
+        None => String::new(),
+        Some(path) => format!(
+            "{path} (tributary documents original {} -o FILE)",
+            detail.summary.last_attempt.document_id
+        ),
+    }
 }
 
 fn tables(detail: &DocumentDetail) -> String {

@@ -65,7 +65,7 @@ const CODE: [&str; 8] = [
     "[^9]",
 ];
 /// Ways to cite `N`.
-const FORMS: [&str; 14] = [
+const FORMS: [&str; 19] = [
     "[N]",
     "[ N ]",
     "【N】",
@@ -80,6 +80,11 @@ const FORMS: [&str; 14] = [
     "&#91;N&#93;",
     "[<b>N</b>]",
     "[\u{200b}N]",
+    "〔N〕",
+    "[N.]",
+    "[No. N]",
+    "(source N)",
+    "（来源N）",
 ];
 
 impl Written {
@@ -132,7 +137,7 @@ impl Written {
     }
 
     fn list(&mut self, random: &mut Random, sources: u32) {
-        let separator = random.of(&[", ", ",", "，", "、", "; "]);
+        let separator = random.of(&[", ", ",", "，", "、", "; ", " and ", "和"]);
         let count = 2 + random.below(3);
         let numbers = (0..count).map(|_| 1 + u32::try_from(random.below(9)).unwrap());
         let numbers: Vec<u32> = numbers.collect();
@@ -224,7 +229,7 @@ pub fn answer(random: &mut Random, sources: u32) -> Written {
 
 /// What citations, code and links are made of, put together at random.
 pub fn debris(random: &mut Random) -> String {
-    const PIECES: [&str; 62] = [
+    const PIECES: [&str; 68] = [
         "[",
         "]",
         "[",
@@ -287,6 +292,12 @@ pub fn debris(random: &mut Random) -> String {
         "(",
         ")",
         "\u{200b}",
+        "〔",
+        "〕",
+        "٩",
+        " and ",
+        "No. ",
+        ".",
     ];
     const WHOLE: [&str; 12] = [
         "[9]",

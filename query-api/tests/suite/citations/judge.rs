@@ -5,7 +5,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 /// Stands where code or a formula stands.
 const OTHER: char = '\u{fffc}';
 /// Numbers above it in a pair are those of an interval.
-const MAX_IN_PAIR: u32 = 99;
+const MAXIMUM_IN_PAIR: u32 = 99;
 
 fn events(markdown: &str) -> impl Iterator<Item = Event<'_>> {
     let options = Options::ENABLE_TABLES
@@ -75,15 +75,26 @@ fn without_elements(html: &str) -> String {
 pub fn foreign_markers(markdown: &str, sources: u32) -> Vec<String> {
     let mut found = Vec::new();
     let mut open: Option<String> = None;
+    // Right behind a name stands an index: `arr[9.]`.
+    let (mut before, mut is_index) = (' ', false);
     for character in prose(markdown).chars() {
+        let is_name = before.is_ascii_alphanumeric() || matches!(before, '_' | ')' | ']');
+        before = character;
         match character {
-            '[' | '【' | '［' => open = Some(character.to_string()),
+            '[' | '【' | '［' | '〔' => {
+                is_index = is_name;
+                open = Some(character.to_string());
+            }
             // The end of a block.
             '\n' => open = None,
-            ']' | '】' | '］' => {
+            ']' | '】' | '］' | '〕' => {
                 let marker = open.take().map(|inner| (inner.clone(), inner));
                 let foreign = marker.filter(|(inner, _)| {
                     let inner: String = inner.chars().skip(1).collect();
+                    let is_doubtful = inner.contains(['.', '和']) || inner.contains(" and ");
+                    if is_index && is_doubtful {
+                        return false;
+                    }
                     numbers(&inner).is_some_and(|numbers| are_foreign(&numbers, &inner, sources))
                 });
                 found.extend(foreign.map(|(_, whole)| format!("{whole}{character}")));
@@ -102,6 +113,7 @@ pub fn foreign_markers(markdown: &str, sources: u32) -> Vec<String> {
 fn numbers(inner: &str) -> Option<Vec<u32>> {
     let narrow = |one: char| match one {
         '０'..='９' => char::from_u32(u32::from(one) - 0xfee0).unwrap_or(one),
+        '٠'..='٩' => char::from_u32(u32::from(one) - 0x630).unwrap_or(one),
         other => other,
     };
     let inner: String = inner
@@ -110,6 +122,9 @@ fn numbers(inner: &str) -> Option<Vec<u32>> {
         .chars()
         .map(narrow)
         .collect();
+    let inner = inner.replace(" and ", ",").replace('和', ",");
+    let inner = inner.strip_prefix("No. ").unwrap_or(&inner);
+    let inner = inner.strip_suffix('.').unwrap_or(inner);
     let separates = |one: char| ",，、;；-–—~～ ".contains(one);
     let mut parts = inner.split(separates).map(str::trim).collect::<Vec<_>>();
     if parts.first().is_none_or(|part| part.is_empty()) || parts.last() == Some(&"") {
@@ -133,6 +148,6 @@ fn are_foreign(numbers: &[u32], inner: &str, sources: u32) -> bool {
         && inner.matches([',', '，']).count() == 1
         && numbers
             .iter()
-            .any(|one| *one == 0 || *one > MAX_IN_PAIR.max(sources));
+            .any(|one| *one == 0 || *one > MAXIMUM_IN_PAIR.max(sources));
     !is_interval && numbers.iter().any(|one| !(1..=sources).contains(one))
 }

@@ -5,12 +5,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use tempfile::TempDir;
 use tributary_models::chat::ChatModels;
 use tributary_models::prompts::Prompts;
 use tributary_models::tokens::estimate::EstimatedTokens;
 use tributary_query_api::asking::AskConfig;
 use tributary_query_api::config::ServerConfig;
+use tributary_query_api::page_drawing::PageDrawing;
 use tributary_query_api::readiness::{Check, ReadinessProbe};
 use tributary_query_api::reindexing::Reindexing;
 use tributary_query_api::repairing::Repairing;
@@ -29,7 +31,7 @@ use tributary_schemas::{
 };
 use tributary_store::blobs::Blobs;
 use tributary_store::conversations::embedded::EmbeddedConversations;
-use tributary_store::conversations::{self, SharedConversations};
+use tributary_store::conversations::{self, Settling, SharedConversations};
 use tributary_store::event_log::dead_letter::{self, Failure};
 use tributary_store::event_log::embedded::{self, EmbeddedEventLog};
 use tributary_store::event_log::stage::Output;
@@ -61,6 +63,20 @@ const LOG: embedded::Config = embedded::Config {
 /// Requests that are asked for and never done.
 #[derive(Default)]
 pub struct MemoryReindexing(Mutex<Vec<ReindexRequest>>);
+
+/// Draws what stands for a page, of documents that have one; one that is damaged has none.
+pub struct FirstPage;
+
+#[async_trait]
+impl PageDrawing for FirstPage {
+    async fn draw(&self, pdf: Bytes, page: u32) -> Result<Bytes> {
+        match page {
+            1 if pdf.starts_with(b"%PDF") => Ok(Bytes::from_static(b"\xFF\xD8\xFFpage")),
+            1 => Err(Error::new(ErrorKind::Corrupt, "not a readable PDF")),
+            _ => Err(Error::new(ErrorKind::NotFound, "there is no such page")),
+        }
+    }
+}
 
 /// The document side of a server: a log in a folder of its own, and the texts of the index as
 /// reported. No stage runs: what one would report is said with [`Kept::report`].
@@ -187,7 +203,8 @@ fn open_conversations(folder: &Path) -> SharedConversations {
         maximum_turns: 1000,
         pending_minutes: 15,
     };
-    Arc::new(EmbeddedConversations::open(&place, &aside, config, system_clock()).unwrap())
+    let store = EmbeddedConversations::open(&place, &aside, config, system_clock()).unwrap();
+    Settling::shared(Arc::new(store), system_clock())
 }
 
 const REPORTED_MS: i64 = 1_700_000_000_000;
@@ -432,7 +449,7 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
     let retriever = Retriever::new(index, serving, knowledge_sets.clone(), retrieval).unwrap();
     let retriever = Arc::new(retriever);
     let parts = Parts {
-        asker: Arc::new(asker(&retriever, chat, answer)),
+        asker: Arc::new(asker(&retriever, chat, answer, kept.blobs())),
         retriever,
         conversations: Arc::clone(&kept.conversations),
         documents: Arc::clone(&kept.documents),
@@ -440,6 +457,7 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
         knowledge_sets: Arc::new(MemoryCatalog(knowledge_sets)),
         reindexing: Arc::new(MemoryReindexing::default()),
         repairing: Arc::new(NothingToRepair),
+        page_drawing: Arc::new(FirstPage),
         blobs: kept.blobs(),
         inline_limit_bytes: 50_000,
         operations: operations(ready),
@@ -447,7 +465,12 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
     (ServerState::new(parts, server, ask).unwrap(), kept)
 }
 
-fn asker(retriever: &Arc<Retriever>, chat: ChatModels, config: AnswerConfig) -> Asker {
+fn asker(
+    retriever: &Arc<Retriever>,
+    chat: ChatModels,
+    config: AnswerConfig,
+    blobs: Blobs,
+) -> Asker {
     let prompts = Prompts::load(&[&tributary_retrieval::prompts::PROMPTS], None).unwrap();
     let (chat, prompts) = (Arc::new(chat), Arc::new(prompts));
     let understander = Understander::new(UnderstanderParts {
@@ -463,6 +486,7 @@ fn asker(retriever: &Arc<Retriever>, chat: ChatModels, config: AnswerConfig) -> 
         chat,
         tokens: Arc::new(EstimatedTokens),
         prompts,
+        blobs,
         config,
     })
     .unwrap()

@@ -11,9 +11,9 @@ const LAST = "last";
 const KEPT = 100;
 /** Passages of an answer, where nobody says how many: the server's default. */
 const USUAL_PASSAGES = 8;
-const SWITCHES = ["norewrite", "norerank", "explain"];
+const SWITCHES = ["norewrite", "norerank", "nl2sql", "explain"];
 const SINGLE = ["workflow", "retrieval", "strategy", "top", "relevance"];
-const WORKFLOWS = ["", "general", "textbook"];
+const WORKFLOWS = ["", "general", "textbook", "table"];
 
 const none = () => Object.fromEntries([...CONDITIONS.map(({ name }) => [name, []]), ...SINGLE.map((name) => [name, ""]), ...SWITCHES.map((name) => [name, false])]);
 
@@ -63,12 +63,13 @@ export function wishesOf(settings, choices) {
   if (settings.top) wishes.top_k = Number(settings.top);
   if (settings.relevance) wishes.minimum_relevance = Number(settings.relevance);
   if (settings.norewrite) wishes.rewrite = false;
+  if (settings.nl2sql) wishes.nl2sql = true;
   if (settings.norerank && choices?.reranker) wishes.rerank = false;
   return wishes;
 }
 
 /** Goes with the workflow `general` alone. */
-const isOnDemand = ({ workflow, retrieval }) => retrieval === "on_demand" && workflow !== "textbook";
+const isOnDemand = ({ workflow, retrieval }) => retrieval === "on_demand" && ["", "general"].includes(workflow);
 
 const countOf = (settings) => Object.values(settings).reduce((sum, value) => sum + (Array.isArray(value) ? value.length : value ? 1 : 0), 0);
 
@@ -83,12 +84,13 @@ export function Settings({ settings, choices, onChange }) {
         <label><span>${t("ask.workflow")}</span><select value=${settings.workflow} onChange=${(event) => onChange({ workflow: event.target.value })}>
           ${WORKFLOWS.map((one) => html`<option key=${one} value=${one}>${t(`ask.workflow.${one || "usual"}`)}</option>`)}
         </select></label>
-        ${settings.workflow !== "textbook" && html`<label class="check"><input type="checkbox" checked=${isOnDemand(settings)} onChange=${() => onChange({ retrieval: isOnDemand(settings) ? "" : "on_demand" })} /> ${t("ask.onDemand")}</label>`}
+        ${["", "general"].includes(settings.workflow) && html`<label class="check"><input type="checkbox" checked=${isOnDemand(settings)} onChange=${() => onChange({ retrieval: isOnDemand(settings) ? "" : "on_demand" })} /> ${t("ask.onDemand")}</label>`}
         <${StrategyChoice} strategy=${settings.strategy} onChange=${onChange} />
         <${LeastRelevance} least=${settings.relevance} onChange=${onChange} />
         <${HitsWanted} search=${settings} most=${choices?.maximum_top_k} onChange=${onChange} label="ask.passages" usual=${USUAL_PASSAGES} />
         ${toggle("norewrite", "ask.rewrite", !settings.norewrite)}
         ${choices?.reranker && toggle("norerank", "manner.rerank", !settings.norerank)}
+        ${["", "general"].includes(settings.workflow) && toggle("nl2sql", "ask.nl2sql", settings.nl2sql)}
         ${toggle("explain", "ask.explain", settings.explain)}
       </fieldset>
       ${count > 0 && html`<button type="button" onClick=${() => onChange(none())}>${t("ask.settingsNone")}</button>`}

@@ -3,9 +3,10 @@ import { html, classes, Fragment, useMemo, useState } from "../html.js";
 import { duration, milliseconds, named, percent, shortTime, t } from "../words.js";
 import { CopyButton } from "../parts/copy.js";
 import { ProblemNotice } from "../parts/notice.js";
-import { isWebAddress, Pictures } from "../parts/pictures.js";
+import { isWebAddress, Pictures, ranges } from "../parts/pictures.js";
 import { AnswerText, partOf, rememberTurn, sourceAddress } from "./ask_markup.js";
-import { ranges, titleOf } from "./hit.js";
+import { AnswerTable } from "./answer_table.js";
+import { titleOf } from "./hit.js";
 
 /** Failures that the page tells in its own words. */
 const OWN_WORDS = ["stopped", "lost"];
@@ -68,6 +69,7 @@ function Answered({ talk, turn, again }) {
     <p class=${`verdict ${answer.verdict}`}>${t(`ask.verdict.${answer.verdict}`)}</p>
     ${turn.meant && html`<p class="quiet">${t("ask.meant", { question: turn.meant })}</p>`}
     <${AnswerText} turn=${turn} />
+    ${answer.table && html`<${AnswerTable} table=${answer.table} />`}
     ${lacks.length > 0 && html`<p class="notice">${t("ask.degraded", { what: lacks.map((what) => named("degraded", what)).join(", ") })}</p>`}
     ${answer.removed_citations > 0 && html`<p class="quiet">${t("ask.removed", { count: answer.removed_citations })}</p>`}
     <${Sources} turn=${turn} />

@@ -9,9 +9,12 @@ import { Dialog } from "../parts/dialog.js";
 import { Busy, Empty, ProblemNotice } from "../parts/notice.js";
 import { useResource } from "../parts/resource.js";
 import { State } from "../parts/state.js";
+import { useTogether } from "../parts/together.js";
 import { titleOf } from "./hit.js";
 
 const PAGE = 50;
+/** Letters asked for at once when all of them are meant. */
+const MANY = 1000;
 
 const letterPath = (letter) => `v1/dead-letters/${encodeURIComponent(letter.id)}`;
 
@@ -32,6 +35,27 @@ async function read(pages, options) {
     answer.documents.filter(Boolean).forEach((report) => documents.set(report.document_id, report));
   }
   return { letters, documents, hasMore: Boolean(after) };
+}
+
+/** All letters that there are now. */
+async function readAll() {
+  const letters = [];
+  let after = null;
+  do {
+    const answer = await get(`v1/dead-letters?limit=${MANY}${after ? `&after=${encodeURIComponent(after)}` : ""}`);
+    letters.push(...answer.dead_letters);
+    after = answer.next;
+  } while (after);
+  return letters;
+}
+
+/** Sends a letter again; one that is gone has been dealt with. */
+async function sendAgain(letter) {
+  try {
+    await call("POST", `${letterPath(letter)}/replay`);
+  } catch (error) {
+    if (error.status !== 404) throw error;
+  }
 }
 
 /** What the menu says: a number, with a plus where there are more. */
@@ -72,8 +96,7 @@ export function DeadLetters() {
   const waiting = sent.filter((letter) => !here.has(letter.document_id));
   return html`<${ProblemNotice} problem=${refused} />
     ${value.letters.length === 0 && waiting.length === 0 && html`<${Empty}>${t("dead.none")}<//>`}
-    ${value.letters.length > 1 && html`<div class="bar"><span class="quiet">${t("dead.count", { count: value.letters.length })}${value.hasMore ? "+" : ""}</span>
-      <${CarefulButton} label=${t("dead.dropAll")} onAct=${() => act(() => call("DELETE", "v1/dead-letters"))} /></div>`}
+    ${value.letters.length > 1 && html`<${Everything} count=${value.letters.length} hasMore=${value.hasMore} onDrop=${() => act(() => call("DELETE", "v1/dead-letters"))} onDone=${reload} />`}
     <ul class="letters">
       ${waiting.map((letter) => html`<${SentAgain} key=${`sent ${letter.id}`} letter=${letter} />`)}
       ${value.letters.map((letter) => html`<${Letter} key=${letter.id} letter=${letter} report=${value.documents.get(letter.document_id)}
@@ -81,6 +104,27 @@ export function DeadLetters() {
     </ul>
     ${value.hasMore && html`<button type="button" onClick=${() => setPages(pages + 1)}>${t("more")}</button>`}
     ${shown && html`<${Record} letter=${shown} name=${nameOf(shown, value.documents.get(shown.document_id))} onClose=${() => setShown(null)} />`}`;
+}
+
+/** What can be done with all letters at once. */
+function Everything({ count, hasMore, onDrop, onDone }) {
+  const { left, problem, run } = useTogether();
+  const [unread, setUnread] = useState(null);
+  const replay = async () => {
+    try {
+      setUnread(null);
+      await run(await readAll(), sendAgain);
+    } catch (error) {
+      setUnread(error);
+    }
+    onDone();
+  };
+  return html`<div class="bar">
+    <span class="quiet" role="status">${left === null ? `${t("dead.count", { count })}${hasMore ? "+" : ""}` : t("dead.sending", { count: left })}</span>
+    <${CarefulButton} class="" label=${t("dead.replayAll")} question=${t("dead.replayAllSure")} disabled=${left !== null} onAct=${replay} />
+    <${CarefulButton} label=${t("dead.dropAll")} disabled=${left !== null} onAct=${onDrop} />
+    <${ProblemNotice} problem=${unread ?? problem} />
+  </div>`;
 }
 
 const nameOf = (letter, report) => letter.source_path || report?.source_path || (report && titleOf(report)) || letter.document_id || letter.id;

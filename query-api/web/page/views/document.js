@@ -7,7 +7,7 @@ import { CarefulButton } from "../parts/careful.js";
 import { Markup, textOf } from "../parts/markup.js";
 import { markTexts } from "../parts/marking.js";
 import { Busy, Empty, ProblemNotice } from "../parts/notice.js";
-import { isWebAddress, Pictures } from "../parts/pictures.js";
+import { isWebAddress, PagePictures, Pictures } from "../parts/pictures.js";
 import { useResource } from "../parts/resource.js";
 import { State } from "../parts/state.js";
 import { titleOf } from "./hit.js";
@@ -94,7 +94,8 @@ function Reading({ report, pieces, quotes, chunk }) {
   const missing = useCited(place, pieces, quotes);
   return html`<article class="document">
     <header class="head"><h2>${titleOf(report)}</h2><${State} state=${report.state} /></header>
-    <p class="where"><span class="file">${report.source} / ${report.source_path}</span></p>
+    <p class="where"><span class="file">${report.source} / ${report.source_path}</span>
+      ${report.original && html`<a href=${report.original.slice(1)} download>${t("document.original")}</a>`}</p>
     <${Facts} report=${report} />
     ${report.chunks > shown && shown > 0 && html`<p class="notice">${t("document.partly", { shown, count: report.chunks })}</p>`}
     ${missing > 0 && html`<p class="notice">${t("document.citedMissing")}</p>`}
@@ -103,19 +104,23 @@ function Reading({ report, pieces, quotes, chunk }) {
       <div class="reading" ref=${place}>
         ${pieces.length === 0 && html`<${Empty}>${t("document.noText")}<//>`}
         <${Pictures} links=${report.pictures} />
-        ${pieces.map((piece) => html`<${Piece} key=${piece.chunk_id} piece=${piece} found=${piece.ids.includes(chunk)} />`)}
+        ${pieces.map((piece) => html`<${Piece} key=${piece.chunk_id} piece=${piece} pagesAt=${report.page_pictures} pages=${pagesOf(piece, report)} found=${piece.ids.includes(chunk)} />`)}
       </div>
     </div>
   </article>`;
 }
 
-function Piece({ piece, found }) {
+/** Passages of a document of one page name none. */
+const pagesOf = (piece, report) => (piece.pages?.length || report.metadata?.pages !== "1" ? piece.pages : [1]);
+
+function Piece({ piece, pagesAt, pages, found }) {
   const place = useRef(null);
   useEffect(() => {
     if (found) place.current.scrollIntoView({ block: "start" });
   }, [found]);
   return html`<section ref=${place} class=${found ? "piece found" : "piece"} aria-label=${found ? t("document.found") : undefined}>
     <${Markup} markup=${piece.markup} /><${Pictures} links=${piece.images} />
+    ${pagesAt && html`<${PagePictures} at=${pagesAt} pages=${pages} open=${found} />`}
   </section>`;
 }
 

@@ -8,6 +8,7 @@ import { CarefulButton } from "../parts/careful.js";
 import { Empty, ProblemNotice } from "../parts/notice.js";
 import { usePagedList } from "../parts/paged.js";
 import { isFinal, State } from "../parts/state.js";
+import { useTogether } from "../parts/together.js";
 import { VirtualBody } from "../parts/virtual_rows.js";
 import { titleOf } from "./hit.js";
 import { useSetNames } from "./sets_names.js";
@@ -16,8 +17,6 @@ import { useChoices } from "./search.js";
 
 const STATES = ["accepted", "chunking", "embedding", "indexing", "indexed", "skipped", "deleted", "dead"];
 const ROW_PIXELS = 58;
-/** Deletions that are under way at once. */
-const AT_ONCE = 3;
 /** Documents asked for at once when all of a list are chosen. */
 const MANY = 1000;
 const TYPING_PAUSE_MS = 250;
@@ -27,7 +26,7 @@ export function Documents({ parameters }) {
 }
 
 /** What the address says of the list: parameter here, parameter of the server. */
-const CONDITIONS = { state: "state", source: "source", text: "text", set: "knowledge_set", tag: "tag", searchable: "searchable", sort: "sort", down: "descending" };
+const CONDITIONS = { state: "state", source: "source", text: "text", set: "knowledge_set", tag: "tag", searchable: "searchable", degraded: "degraded", sort: "sort", down: "descending" };
 
 function filterOf(parameters) {
   return Object.fromEntries(Object.keys(CONDITIONS).map((name) => [name, parameters.get(name) ?? ""]));
@@ -75,12 +74,13 @@ function Bar({ filter, list, onChange }) {
   const sets = values("knowledge_sets").map(([id]) => [id, setNameOf(id)]);
   const states = STATES.map((state) => [state, t(`state.${state}`)]);
   const searchable = ["true", "false"].map((value) => [value, t(`documents.searchable.${value}`)]);
+  const degraded = ["true", "false"].map((value) => [value, t(`documents.degraded.${value}`)]);
   const select = (name, label, options) => html`<${Select} label=${t(label)} value=${filter[name]} options=${options} onChange=${(value) => onChange({ [name]: value })} />`;
   return html`<div class="bar">
     ${list.total !== null && html`<label class="inline">${t("documents.find")} <${SlowInput} value=${filter.text} onChange=${(text) => onChange({ text })} /></label>`}
     ${select("state", "documents.state", states)}
     ${select("source", "documents.source", values("sources"))}
-    ${list.total !== null && [select("set", "filter.set", sets), select("tag", "filter.tag", values("tags")), select("searchable", "documents.searchable", searchable)]}
+    ${list.total !== null && [select("set", "filter.set", sets), select("tag", "filter.tag", values("tags")), select("searchable", "documents.searchable", searchable), select("degraded", "documents.degraded", degraded)]}
     <span class="quiet" role="status">${t(list.isWhole || list.total !== null ? "documents.count" : "documents.atLeast", { count: list.count })}</span>
   </div>`;
 }
@@ -155,34 +155,19 @@ function Row({ index, report, chosen, onChoose }) {
 function Status({ report }) {
   const isFound = Boolean(report.searchable) && isFinal(report.state);
   const attempt = isFound && report.state !== "indexed" ? named("state", report.state) : "";
-  const note = [attempt, report.reason].filter(Boolean).join(": ");
+  const lesser = report.lineage?.degraded ?? [];
+  const inLesserWays = lesser.length > 0 ? t("documents.lesser", { what: lesser.join(", ") }) : "";
+  const note = [attempt, report.reason, inLesserWays].filter(Boolean).join(": ");
   return html`${isFound ? html`<span class="state indexed">${t("documents.searchable.true")}</span>` : html`<${State} state=${report.state} />`}
     ${note && html`<small title=${note}>${note}</small>`}`;
 }
 
 /** What can be done with the documents that were chosen. */
 function Selection({ chosen, onDone }) {
-  const [left, setLeft] = useState(null);
-  const [problem, setProblem] = useState(null);
+  const { left, problem, run } = useTogether();
   if (chosen.size === 0 && !problem) return null;
   const remove = async () => {
-    const ids = [...chosen];
-    setProblem(null);
-    setLeft(ids.length);
-    const worker = async () => {
-      while (ids.length > 0) {
-        await call("DELETE", documentPath(ids.pop()));
-        setLeft(ids.length);
-      }
-    };
-    try {
-      await Promise.all(Array.from({ length: AT_ONCE }, worker));
-      onDone();
-    } catch (refused) {
-      ids.length = 0;
-      setProblem(refused);
-    }
-    setLeft(null);
+    if (await run(chosen, (id) => call("DELETE", documentPath(id)))) onDone();
   };
   return html`<div class="selection" role="region" aria-label=${t("documents.chosenRegion")}>
     <span>${left === null ? t("documents.chosen", { count: chosen.size }) : t("documents.deleting", { count: left })}</span>

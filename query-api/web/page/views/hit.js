@@ -5,7 +5,7 @@ import { address } from "../router.js";
 import { percent, t } from "../words.js";
 import { FoldedMarkup, Markup } from "../parts/markup.js";
 import { Meter } from "../parts/meter.js";
-import { isWebAddress, Pictures } from "../parts/pictures.js";
+import { isWebAddress, Pictures, ranges } from "../parts/pictures.js";
 import { ProblemNotice } from "../parts/notice.js";
 import { HitScores } from "./explain.js";
 
@@ -23,7 +23,7 @@ export function Hit({ hit, answer, onUnfold }) {
     <${Definition} code=${hit.code} />
     <${FoldedMarkup} markup=${hit.markup} />
     <${Pictures} links=${hit.images} />
-    <${Facts} hit=${hit} />
+    <${Facts} hit=${hit} reading=${reading} />
     <${Family} family=${hit.family} onUnfold=${onUnfold} />
     <${Context} hit=${hit} question=${answer.query} />
     ${answer.traces && html`<${HitScores} hit=${hit} answer=${answer} />`}
@@ -40,23 +40,12 @@ function Definition({ code }) {
     ${code.description && code.described_by !== "names" && html`<p>${code.description}</p>`}`;
 }
 
-function Facts({ hit }) {
+function Facts({ hit, reading }) {
   return html`<p class="facts">
     ${hit.tags.map((tag) => html`<span class="tag">${tag}</span>`)}
-    ${hit.pages.length > 0 && html`<span>${t("hit.pages", { count: hit.pages.length, pages: ranges(hit.pages) })}</span>`}
+    ${hit.pages.length > 0 && html`<a href=${reading}>${t("hit.pages", { count: hit.pages.length, pages: ranges(hit.pages) })}</a>`}
     ${isWebAddress(hit.url) && html`<a href=${hit.url} target="_blank" rel="noopener noreferrer">${t("hit.original")}</a>`}
   </p>`;
-}
-
-/** 1, 2, 3, 7 as 1–3, 7. */
-export function ranges(numbers) {
-  const parts = [];
-  for (const value of [...numbers].sort((one, other) => one - other)) {
-    const last = parts.at(-1);
-    if (last && value <= last[1] + 1) last[1] = value;
-    else parts.push([value, value]);
-  }
-  return parts.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`)).join(", ");
 }
 
 /** The documents that step aside for this one. */

@@ -1,5 +1,5 @@
 // Knowledge sets: what is in them and why, and building the index anew for them, with progress and a way back.
-import { html, Fragment, useCallback, useEffect, useState } from "../html.js";
+import { html, classes, Fragment, useCallback, useEffect, useState } from "../html.js";
 import { call, get } from "../api.js";
 import { address } from "../router.js";
 import { number, percent, t } from "../words.js";
@@ -14,8 +14,8 @@ import { readSets, setName, useSetNames } from "./sets_names.js";
 const LOOK_AGAIN_MS = 1500;
 
 async function read(options) {
-  const [sets, facets, builds] = await Promise.all([readSets(), get("v1/facets", options), get("v1/reindex", options)]);
-  return { sets, counts: new Map(facets.knowledge_sets.map(({ value, documents }) => [value, documents])), documents: facets.documents, ...builds };
+  const [sets, status, builds] = await Promise.all([readSets(), get("v1/knowledge-sets/status", options), get("v1/reindex", options)]);
+  return { sets, status: new Map(status.sets.map((one) => [one.id, one])), ...builds };
 }
 
 export function Sets() {
@@ -41,15 +41,19 @@ export function Sets() {
   return html`<${ProblemNotice} problem=${refused ?? problem} />
     ${value.outdated.length > 0 && html`<p class="notice">${t("sets.outdated", { what: value.outdated.join(", ") })}</p>`}
     ${value.sets.length === 0 ? html`<${Empty}><p>${t("sets.none")}</p><p><code>tributary knowledge-sets apply sets.toml</code></p><//>`
-      : html`<ul class="cards">${value.sets.map((set) => html`<${SetCard} key=${set.id} set=${set} count=${value.counts.get(set.id) ?? 0} onBuild=${() => act("POST", `v1/knowledge-sets/${encodeURIComponent(set.id)}/reindex`)} />`)}</ul>`}
+      : html`<ul class="cards">${value.sets.map((set) => html`<${SetCard} key=${set.id} set=${set} status=${value.status.get(set.id)} onBuild=${() => act("POST", `v1/knowledge-sets/${encodeURIComponent(set.id)}/reindex`)} />`)}</ul>`}
     <${Builds} overview=${value} onAct=${act} />`;
 }
 
-function SetCard({ set, count, onBuild }) {
+/** Colours of states, by those of documents. */
+const COLOURS = { alarm: "dead", building: "moving", ready: "indexed", empty: "skipped" };
+
+function SetCard({ set, status, onBuild }) {
   return html`<li class="card">
-    <div class="head"><h2>${setName(set)}</h2><code>${set.id}</code></div>
+    <div class="head"><h2>${setName(set)}</h2><code>${set.id}</code>${status && html`<span class=${classes("state", COLOURS[status.state])}>${t(`setState.${status.state}`)}</span>`}</div>
     ${set.description && html`<p>${set.description}</p>`}
-    <p class="facts"><span>${t(`setView.${set.view}`)}</span><a href=${address("search", { parameters: { set: set.id } })}>${t("sets.members", { count })}</a>${set.workflow && html`<span>${t("sets.workflow", { name: set.workflow })}</span>`}</p>
+    <p class="facts"><span>${t(`setView.${set.view}`)}</span><a href=${address("search", { parameters: { set: set.id } })}>${t("sets.members", { count: status?.documents.searchable ?? 0 })}</a>${set.workflow && html`<span>${t("sets.workflow", { name: set.workflow })}</span>`}${status?.owner && html`<span>${t("sets.owner", { name: status.owner })}</span>`}</p>
+    ${status && html`<${Status} id=${set.id} status=${status} />`}
     <details><summary>${t("sets.rules", { count: set.rules.length })}</summary>
       ${set.rules.length === 0 && html`<p class="quiet">${t("sets.noRules")}</p>`}
       <ol>${set.rules.map((rule, at) => html`<li key=${at}><${Rule} rule=${rule} /></li>`)}</ol>
@@ -57,6 +61,16 @@ function SetCard({ set, count, onBuild }) {
     ${set.pipeline && html`<details><summary>${t("sets.pipeline")}</summary><pre tabindex="0"><code>${JSON.stringify(set.pipeline, null, 2)}</code></pre></details>`}
     <div class="actions"><${CarefulButton} class="" label=${t("sets.build")} question=${t("sets.buildSure")} onAct=${onBuild} /></div>
   </li>`;
+}
+
+/** What is on its way, what failed and what was made in a lesser way; each leads to its documents. */
+function Status({ id, status: { alarms, documents } }) {
+  const counts = [["waiting", {}], ["failed", { state: "dead" }], ["degraded", { degraded: "true" }]].filter(([name]) => documents[name] > 0);
+  return html`${alarms.map((alarm) => html`<p class="notice" key=${alarm}>${t(`setAlarm.${alarm}`, { count: documents.failed, minutes: number(Math.floor((documents.oldest_waiting_seconds ?? 0) / 60)) })}</p>`)}
+    ${counts.length > 0 && html`<p class="facts">${counts.map(([name, parameters]) => html`<a key=${name} href=${address("documents", { parameters: { set: id, ...parameters } })}>${t(`sets.${name}`, { count: documents[name] })}</a>`)}</p>`}
+    ${documents.failures?.length > 0 && html`<details><summary>${t("sets.failures")}</summary>
+      <ul>${documents.failures.map((one) => html`<li key=${one.document_id}><a href=${address("documents", { id: one.document_id })}>${one.source_path || one.document_id}</a>: <span lang="en">${one.reason}</span></li>`)}</ul>
+    </details>`}`;
 }
 
 /** A rule in words: all its conditions hold. */

@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn pronouns_and_omissions_are_filled_in() {
-        let table: [(&[&str], &str, &str); 24] = [
+        let table: [(&[&str], &str, &str); 28] = [
             (&["北京今天天气怎么样"], "那上海呢", "上海今天天气怎么样"),
             (
                 &["北京今天天气怎么样", "那上海呢？"],
@@ -203,6 +203,26 @@ mod tests {
                 &["What is MindIR?"],
                 "How was that made?",
                 "How was MindIR made?",
+            ),
+            (
+                &["How do I install MindSpore?"],
+                "Which version is needed for it?",
+                "Which version is needed for MindSpore?",
+            ),
+            (
+                &["What is MindIR?", "What does GET /v1/models return?"],
+                "Who invented it?",
+                "Who invented MindIR?",
+            ),
+            (
+                &["NSA组网是什么"],
+                "它有什么关键技术",
+                "NSA组网有什么关键技术",
+            ),
+            (
+                &["什么是NSA？"],
+                "它有什么关键技术？",
+                "NSA有什么关键技术？",
             ),
         ];
         for (turns, question, expected) in table {

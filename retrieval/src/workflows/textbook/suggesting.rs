@@ -10,7 +10,7 @@ use crate::understand::said;
 use crate::workflows::calling::Calls;
 
 /// Characters of a query at most: a longer one is no query.
-const MAX_QUERY_CHARACTERS: usize = 200;
+const MAXIMUM_QUERY_CHARACTERS: usize = 200;
 /// Rounds that the model is shown, the last ones.
 const ROUNDS: usize = 3;
 
@@ -44,7 +44,7 @@ pub fn queries(wanted: &[String], known: &[&str]) -> Vec<String> {
         let says_something = query.chars().any(char::is_alphanumeric);
         let is_new = !known.iter().any(|other| is_known(other))
             && !queries.iter().any(|other| is_known(other));
-        if says_something && is_new && query.chars().count() <= MAX_QUERY_CHARACTERS {
+        if says_something && is_new && query.chars().count() <= MAXIMUM_QUERY_CHARACTERS {
             queries.push(query.to_owned());
         }
     }

@@ -184,9 +184,10 @@ fn page<T>(mut items: Vec<T>, limit: usize, cursor: impl Fn(&T) -> String) -> Pa
 #[async_trait]
 impl ConversationStore for ElasticsearchConversations {
     async fn create(&self, owner: Option<&str>, title: &str) -> Result<Conversation> {
-        rules::check_title(title)?;
+        let title = rules::plain_title(title);
+        rules::check_title(&title)?;
         let id = rules::new_id()?;
-        let record = ConversationRecord::new(id, owner, title.trim(), self.now_ms());
+        let record = ConversationRecord::new(id, owner, &title, self.now_ms());
         let name = &self.cluster.names.conversations;
         // Refused only where the answer to a first attempt was lost: nobody else has the id.
         self.cluster
@@ -217,10 +218,11 @@ impl ConversationStore for ElasticsearchConversations {
     }
 
     async fn rename(&self, owner: Option<&str>, id: &str, title: &str) -> Result<Conversation> {
-        rules::check_new_title(title)?;
+        let title = rules::plain_title(title);
+        rules::check_new_title(&title)?;
         let now_ms = self.now_ms();
         let rename = |record: &mut ConversationRecord| {
-            record.set_title(title.trim());
+            record.set_title(&title);
             record.updated_at_ms = now_ms;
         };
         let renamed = self.change(owner, id, rename).await?;
@@ -338,6 +340,7 @@ impl ConversationStore for ElasticsearchConversations {
         turn_id: &str,
         feedback: Option<Feedback>,
     ) -> Result<Turn> {
+        let feedback = rules::plain_feedback(feedback);
         rules::check_feedback(feedback.as_ref())?;
         let name = &self.cluster.names.turns;
         for _ in 0..ATTEMPTS {

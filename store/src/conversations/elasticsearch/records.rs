@@ -93,6 +93,9 @@ pub struct Pending {
     pub turn: Turn,
     /// Of the call that wrote it: a write whose answer was lost knows itself again.
     pub nonce: String,
+    /// What tells requests of one key apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
 }
 
 /// `_source` of a turn.
@@ -106,6 +109,8 @@ pub struct TurnRecord {
     pub number: u64,
     pub state: TurnState,
     pub has_feedback: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
     pub turn: Turn,
 }
 
@@ -142,15 +147,25 @@ impl ConversationRecord {
         }
     }
 
+    /// What tells the request of the pending turn from others of its key, if it is that one.
+    pub fn pending_fingerprint(&self, turn_id: &str) -> Option<&str> {
+        let pending = self.pending.as_ref()?;
+        let fingerprint = pending.fingerprint.as_deref();
+        fingerprint.filter(|_| pending.turn.id == turn_id)
+    }
+
     /// The pending turn, if it is that one.
     pub fn pending_turn(&self, turn_id: &str) -> Option<&Turn> {
         let pending = self.pending.as_ref()?;
         (pending.turn.id == turn_id).then_some(&pending.turn)
     }
 
-    /// Id of the turn of an idempotency key.
-    pub fn turn_id_of(&self, key: &str) -> String {
-        let seed = format!("{}/{}/{key}", self.id, self.epoch);
+    /// Id of the turn of an idempotency key, after so many turns of it that failed.
+    pub fn turn_id_of(&self, key: &str, failed: u64) -> String {
+        let seed = match failed {
+            0 => format!("{}/{}/{key}", self.id, self.epoch),
+            _ => format!("{}/{}/{failed}\0{key}", self.id, self.epoch),
+        };
         blake3::hash(seed.as_bytes())
             .to_hex()
             .chars()
@@ -169,6 +184,9 @@ impl TurnRecord {
             number: turn.number,
             state: turn.state,
             has_feedback: turn.feedback.is_some(),
+            fingerprint: conversation
+                .pending_fingerprint(&turn.id)
+                .map(str::to_owned),
             turn,
         }
     }

@@ -10,6 +10,14 @@ use super::records::{ConversationRecord, Pending, TurnRecord, turns_of};
 use super::{ATTEMPTS, ElasticsearchConversations, is_expired, page, too_busy};
 use crate::conversations::{BegunTurn, NewTurn, Page, TurnEnd, TurnQuery, rules};
 
+/// What an idempotency key stands for.
+enum Repeated {
+    /// A turn that was there already.
+    Known(Box<Turn>),
+    /// The turn to come, which is to have this id.
+    New(String),
+}
+
 impl ElasticsearchConversations {
     /// See `ConversationStore::begin_turn`.
     pub(super) async fn begin(
@@ -29,17 +37,21 @@ impl ElasticsearchConversations {
                 let turn = pending.turn.clone();
                 return Ok(BegunTurn { turn, is_new: true });
             }
-            if let Some(turn) = self.repeated(conversation, &turn).await? {
-                return Ok(BegunTurn {
-                    turn,
-                    is_new: false,
-                });
-            }
+            let turn_id = match self.repeated(conversation, &turn).await? {
+                Repeated::Known(turn) => {
+                    let turn = *turn;
+                    return Ok(BegunTurn {
+                        turn,
+                        is_new: false,
+                    });
+                }
+                Repeated::New(turn_id) => turn_id,
+            };
             self.leave_pending(conversation).await?;
             if conversation.turns >= self.config.maximum_turns {
                 return Err(rules::too_many_turns(self.config.maximum_turns));
             }
-            let changed = self.with_pending(conversation.clone(), &turn, &nonce)?;
+            let changed = self.with_pending(conversation.clone(), &turn, turn_id, &nonce);
             let begun = changed.pending.as_ref().map(|pending| pending.turn.clone());
             if self.write(&stored, &changed).await?
                 && let Some(turn) = begun
@@ -54,12 +66,9 @@ impl ElasticsearchConversations {
         &self,
         mut conversation: ConversationRecord,
         new: &NewTurn<'_>,
+        id: String,
         nonce: &str,
-    ) -> Result<ConversationRecord> {
-        let id = match new.idempotency_key {
-            Some(key) => conversation.turn_id_of(key),
-            None => rules::new_id()?,
-        };
+    ) -> ConversationRecord {
         let now_ms = self.now_ms();
         let turn = Turn {
             id,
@@ -81,39 +90,46 @@ impl ElasticsearchConversations {
         conversation.pending = Some(Pending {
             turn,
             nonce: nonce.to_owned(),
+            fingerprint: new.fingerprint.map(str::to_owned),
         });
-        Ok(conversation)
+        conversation
     }
 
-    /// The turn that the idempotency key stands for already.
+    /// The turn that the idempotency key stands for already; those of it that failed are passed by.
     async fn repeated(
         &self,
         conversation: &ConversationRecord,
         new: &NewTurn<'_>,
-    ) -> Result<Option<Turn>> {
+    ) -> Result<Repeated> {
         let Some(key) = new.idempotency_key else {
-            return Ok(None);
+            return Ok(Repeated::New(rules::new_id()?));
         };
-        let turn = self
-            .turn_now(conversation, &conversation.turn_id_of(key))
-            .await?;
-        match turn {
-            Some(turn) if turn.question != new.question => Err(rules::other_question(turn.number)),
-            found => Ok(found),
+        let mut failed = 0;
+        loop {
+            let turn_id = conversation.turn_id_of(key, failed);
+            let Some((turn, fingerprint)) = self.turn_now(conversation, &turn_id).await? else {
+                return Ok(Repeated::New(turn_id));
+            };
+            rules::check_same(&turn, fingerprint.as_deref(), new)?;
+            if turn.state != TurnState::Failed {
+                return Ok(Repeated::Known(Box::new(turn)));
+            }
+            failed += 1;
         }
     }
 
-    /// A turn as it is now: ended, pending, or failed because its process died.
+    /// A turn as it is now (ended, pending, or failed because its process died) and its fingerprint.
     async fn turn_now(
         &self,
         conversation: &ConversationRecord,
         turn_id: &str,
-    ) -> Result<Option<Turn>> {
+    ) -> Result<Option<(Turn, Option<String>)>> {
         if let Some(stored) = self.stored_turn(conversation, turn_id).await? {
-            return Ok(Some(stored.source.turn));
+            return Ok(Some((stored.source.turn, stored.source.fingerprint)));
         }
+        let fingerprint = conversation.pending_fingerprint(turn_id).map(str::to_owned);
         let pending = conversation.pending_turn(turn_id).cloned();
-        Ok(pending.map(|turn| self.as_seen(turn)))
+        Ok(pending.map(|turn| (self.as_seen(turn), fingerprint)))
     }
 
     async fn stored_turn(
@@ -144,8 +160,10 @@ impl ElasticsearchConversations {
             return Ok(());
         };
         match self.turn_now(conversation, &pending.turn.id).await? {
-            Some(turn) if turn.state == TurnState::Pending => Err(rules::is_pending(turn.number)),
-            Some(turn) => self.keep_ended(conversation, turn).await.map(drop),
+            Some((turn, _)) if turn.state == TurnState::Pending => {
+                Err(rules::is_pending(turn.number))
+            }
+            Some((turn, _)) => self.keep_ended(conversation, turn).await.map(drop),
             None => Ok(()),
         }
     }
@@ -235,10 +253,10 @@ impl ElasticsearchConversations {
         }
         match self.turn_now(&conversation, turn_id).await? {
             None => return Err(rules::no_turn(turn_id)),
-            Some(turn) if turn.state == TurnState::Pending => {
+            Some((turn, _)) if turn.state == TurnState::Pending => {
                 return Err(rules::is_pending(turn.number));
             }
-            Some(turn) => self.keep_ended(&conversation, turn).await?,
+            Some((turn, _)) => self.keep_ended(&conversation, turn).await?,
         };
         let stored = self.stored_turn(&conversation, turn_id).await?;
         stored.ok_or_else(|| rules::no_turn(turn_id))

@@ -1,14 +1,14 @@
 //! The file of the conversations.
 //!
 //! ```text
-//! <data folder>/conversations/conversations.sqlite      SQLite 3, user_version 2; beside it -wal while it is open
+//! <data folder>/conversations/conversations.sqlite      SQLite 3, user_version 3; beside it -wal while it is open
 //!   conversations   id, owner, title, title_folded, created_at_ms, updated_at_ms, turns,
 //!                   summary (JSON as of `schemas`, since 2)
 //!   turns           id, conversation_id, number, question, state, asked_at_ms, ended_at_ms,
-//!                   answer, failure, feedback (JSON as of `schemas`), idempotency_key
+//!                   answer, failure, feedback (JSON as of `schemas`), idempotency_key, fingerprint (since 3)
 //!   user_profiles   owner, user, profile (JSON as of `schemas`), updated_at_ms (since 2)
 //! ```
-//! A file of version 1 is brought to version 2 when it is opened.
+//! A file of an earlier version is brought to this one when it is opened.
 //!
 //! A write-ahead log that is synced with every transaction; deleted texts are overwritten
 //! (`secure_delete`), in the log by emptying it.
@@ -27,7 +27,7 @@ use crate::data_folder::{create_private_folder, require_folder, sync_folder};
 /// Name of the file.
 pub const NAME: &str = "conversations.sqlite";
 /// Version of what is described here.
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 /// Nobody else has the file open, but somebody may look into it while no process runs.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -86,6 +86,12 @@ const SECOND: &str = "
     PRAGMA user_version = 2;
 ";
 
+/// From version 2 to 3.
+const THIRD: &str = "
+    ALTER TABLE turns ADD COLUMN fingerprint TEXT;
+    PRAGMA user_version = 3;
+";
+
 /// Opens the file, or makes it; a damaged one goes to `aside` first.
 pub fn open(folder: &Path, aside: &Path, now_ms: u64) -> Result<Connection> {
     require_folder(folder)?;
@@ -128,8 +134,13 @@ fn prepare(transaction: &Transaction<'_>, path: &Path) -> errors::Result<()> {
         0 => {
             transaction.execute_batch(SCHEMA)?;
             transaction.execute_batch(SECOND)?;
+            transaction.execute_batch(THIRD)?;
         }
-        1 => transaction.execute_batch(SECOND)?,
+        1 => {
+            transaction.execute_batch(SECOND)?;
+            transaction.execute_batch(THIRD)?;
+        }
+        2 => transaction.execute_batch(THIRD)?,
         FORMAT => {
             for table in ["conversations", "turns", "user_profiles"] {
                 let count = format!("SELECT count(*) FROM {table}");
@@ -190,6 +201,13 @@ pub fn transaction<T>(
 pub fn empty_journal(connection: &Connection, path: &Path) -> Result<()> {
     connection
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))
+        .map_err(|error| of_database(&error, path))
+}
+
+/// Moves all of the write-ahead log into the file, and begins it anew in the room that it has.
+pub fn reuse_journal(connection: &Connection, path: &Path) -> Result<()> {
+    connection
+        .query_row("PRAGMA wal_checkpoint(RESTART)", (), |_| Ok(()))
         .map_err(|error| of_database(&error, path))
 }
 

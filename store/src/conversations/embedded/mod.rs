@@ -44,7 +44,8 @@ impl EmbeddedConversations {
     /// process that worked on them. A damaged file is moved to `aside`, with a line in the log
     /// that says so, and another one begun. Blocks.
     pub fn open(folder: &Path, aside: &Path, config: Config, clock: Clock) -> Result<Self> {
-        let path = folder.join(file::NAME);
+        // Callers read it in errors: where the data folder lies is not theirs to know.
+        let path = Path::new(FOLDER).join(file::NAME);
         let clock = rules::rising(clock);
         let mut connection = file::open(folder, aside, rules::now_ms(&clock))?;
         let failed = file::transaction(&mut connection, &path, |transaction| {
@@ -89,12 +90,25 @@ impl EmbeddedConversations {
             .unwrap_or_else(|error| Err(broken_off(&error)))
     }
 
-    /// The same for what removes texts: nothing of them stays in the journal either.
+    /// The same for what removes texts: nothing of them stays in the journal either. On a full
+    /// disk the room that the journal has is used again.
     async fn remove<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Transaction<'_>, &Inner) -> errors::Result<T> + Send + 'static,
+        work: impl Fn(&Transaction<'_>, &Inner) -> errors::Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
-        let removed = self.run(work).await?;
+        let work = Arc::new(work);
+        let first = Arc::clone(&work);
+        let removed = match self
+            .run(move |transaction, inner| first(transaction, inner))
+            .await
+        {
+            Err(error) if error.kind() == ErrorKind::Exhausted => {
+                self.reuse_journal().await?;
+                self.run(move |transaction, inner| work(transaction, inner))
+                    .await?
+            }
+            removed => removed?,
+        };
         let inner = Arc::clone(&self.inner);
         let emptied = tokio::task::spawn_blocking(move || {
             let connection = inner.connection();
@@ -104,6 +118,14 @@ impl EmbeddedConversations {
             .await
             .unwrap_or_else(|error| Err(broken_off(&error)))?;
         Ok(removed)
+    }
+
+    async fn reuse_journal(&self) -> Result<()> {
+        let inner = Arc::clone(&self.inner);
+        let reused = tokio::task::spawn_blocking(move || {
+            file::reuse_journal(&inner.connection(), &inner.path)
+        });
+        reused.await.unwrap_or_else(|error| Err(broken_off(&error)))
     }
 }
 
@@ -127,8 +149,8 @@ impl Inner {
 #[async_trait]
 impl ConversationStore for EmbeddedConversations {
     async fn create(&self, owner: Option<&str>, title: &str) -> Result<Conversation> {
-        rules::check_title(title)?;
-        let (owner, title) = (owner.map(str::to_owned), title.trim().to_owned());
+        let (owner, title) = (owner.map(str::to_owned), rules::plain_title(title));
+        rules::check_title(&title)?;
         self.run(move |transaction, inner| {
             conversations::create(transaction, owner, title, inner.now_ms())
         })
@@ -159,9 +181,9 @@ impl ConversationStore for EmbeddedConversations {
     }
 
     async fn rename(&self, owner: Option<&str>, id: &str, title: &str) -> Result<Conversation> {
-        rules::check_new_title(title)?;
+        let title = rules::plain_title(title);
+        rules::check_new_title(&title)?;
         let (owner, id) = (owner.map(str::to_owned), id.to_owned());
-        let title = title.trim().to_owned();
         self.run(move |transaction, inner| {
             conversations::rename(transaction, owner.as_deref(), &id, &title, inner.now_ms())
         })
@@ -192,12 +214,14 @@ impl ConversationStore for EmbeddedConversations {
         let (owner, id) = (owner.map(str::to_owned), id.to_owned());
         let question = turn.question.to_owned();
         let key = turn.idempotency_key.map(str::to_owned);
+        let fingerprint = turn.fingerprint.map(str::to_owned);
         self.run(move |transaction, inner| {
             let conversation = conversations::get(transaction, owner.as_deref(), &id)?;
             let beginning = turns::Beginning {
                 conversation,
                 question,
                 key,
+                fingerprint,
                 maximum_turns: inner.config.maximum_turns,
                 now_ms: inner.now_ms(),
             };
@@ -278,6 +302,7 @@ impl ConversationStore for EmbeddedConversations {
         turn_id: &str,
         feedback: Option<Feedback>,
     ) -> Result<Turn> {
+        let feedback = rules::plain_feedback(feedback);
         rules::check_feedback(feedback.as_ref())?;
         let (owner, id) = (owner.map(str::to_owned), id.to_owned());
         let turn_id = turn_id.to_owned();
@@ -360,5 +385,120 @@ impl UserProfileStore for EmbeddedConversations {
             user_profiles::list(transaction, owner.as_deref(), after.as_deref(), limit)
         })
         .await
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tributary_schemas::ask::{Answer, AskFailure};
+    use tributary_schemas::conversation::TurnState;
+
+    use super::*;
+    use crate::conversations::Settling;
+    use crate::system_clock;
+
+    const ALL: TurnQuery<'_> = TurnQuery {
+        newest_first: false,
+        after: None,
+        limit: 100,
+    };
+
+    fn open(folder: &Path) -> EmbeddedConversations {
+        let config = Config {
+            retention_days: 0,
+            maximum_turns: 100,
+            pending_minutes: 15,
+        };
+        let place = folder.join(FOLDER);
+        EmbeddedConversations::open(&place, folder, config, system_clock()).unwrap()
+    }
+
+    /// The file may have so many pages; with the first one alone it cannot grow at all.
+    fn allow_pages(store: &EmbeddedConversations, pages: u32) {
+        let limit = format!("PRAGMA max_page_count = {pages}");
+        let connection = store.inner.connection();
+        connection.query_row(&limit, (), |_| Ok(())).unwrap();
+    }
+
+    fn long_answer() -> TurnEnd {
+        let answer = serde_json::json!({"id": "0".repeat(32), "question": "?",
+            "answer": "long ".repeat(50_000), "verdict": "answered", "workflow": "general",
+            "language": "en", "sources": [], "support": [], "degraded": [], "took_ms": 1.5,
+            "steps": []});
+        let answer: Answer = serde_json::from_value(answer).unwrap();
+        TurnEnd::Answered(Box::new(answer))
+    }
+
+    fn question(question: &str) -> NewTurn<'_> {
+        NewTurn {
+            question,
+            ..NewTurn::default()
+        }
+    }
+
+    async fn states(store: &dyn ConversationStore, id: &str) -> Vec<TurnState> {
+        let turns = store.turns(None, id, ALL).await.unwrap().items;
+        turns.iter().map(|turn| turn.state).collect()
+    }
+
+    /// A turn whose end met a full disk.
+    async fn unwritten(store: &EmbeddedConversations) -> (Settling, String) {
+        let known = Settling::new(Arc::new(store.clone()), system_clock());
+        let id = known.create(None, "").await.unwrap().id;
+        let begun = known.begin_turn(None, &id, question("why")).await.unwrap();
+        allow_pages(store, 1);
+        let ended = known.finish_turn(None, &id, &begun.turn.id, long_answer());
+        let full = ended.await.unwrap_err();
+        assert_eq!(full.kind(), ErrorKind::Exhausted, "{full}");
+        assert!(!full.to_string().contains("/tmp"), "{full}");
+        (known, id)
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_end_that_meets_a_full_disk_holds_and_is_written_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        let (known, id) = unwritten(&store).await;
+        assert_eq!(states(&store, &id).await, [TurnState::Pending]);
+        assert_eq!(states(&known, &id).await, [TurnState::Answered]);
+        let refused = known.begin_turn(None, &id, question("how")).await;
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Exhausted);
+        allow_pages(&store, 1_000_000);
+        while states(&store, &id).await != [TurnState::Answered] {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        assert!(known.begin_turn(None, &id, question("how")).await.is_ok());
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn the_next_question_writes_the_end_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        let (known, id) = unwritten(&store).await;
+        allow_pages(&store, 1_000_000);
+        let begun = known.begin_turn(None, &id, question("how")).await.unwrap();
+        let late = TurnEnd::Failed(AskFailure {
+            code: "stopped".to_owned(),
+            detail: String::new(),
+            hint: None,
+        });
+        let turns = known.turns(None, &id, ALL).await.unwrap().items;
+        assert_eq!(turns[0].state, TurnState::Answered);
+        let kept = known.finish_turn(None, &id, &turns[0].id, late).await;
+        assert_eq!(kept.unwrap().state, TurnState::Answered, "the first stands");
+        assert_eq!(begun.turn.number, 2);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_is_cleared_meanwhile_does_not_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        let (known, id) = unwritten(&store).await;
+        known.clear(None, &id).await.unwrap();
+        assert!(states(&known, &id).await.is_empty());
+        allow_pages(&store, 1_000_000);
+        known.begin_turn(None, &id, question("how")).await.unwrap();
+        assert_eq!(states(&known, &id).await, [TurnState::Pending]);
     }
 }

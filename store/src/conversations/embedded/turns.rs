@@ -9,7 +9,7 @@ use tributary_schemas::{Error, ErrorKind};
 
 use super::conversations::{one_more, page as cut_page, set_title, signed, touch, unsigned};
 use super::errors::Result;
-use crate::conversations::{BegunTurn, Page, PastRound, TurnEnd, rules};
+use crate::conversations::{BegunTurn, NewTurn, Page, PastRound, TurnEnd, rules};
 
 const COLUMNS: &str = "id, conversation_id, number, question, state, asked_at_ms, ended_at_ms, \
                        answer, failure, feedback";
@@ -22,6 +22,8 @@ pub struct Beginning {
     pub question: String,
     /// Idempotency key.
     pub key: Option<String>,
+    /// What tells requests of one key apart.
+    pub fingerprint: Option<String>,
     /// Most turns of the conversation.
     pub maximum_turns: u64,
     /// Now.
@@ -110,16 +112,11 @@ fn get(transaction: &Transaction<'_>, conversation_id: &str, turn_id: &str) -> R
 
 pub fn begin(transaction: &Transaction<'_>, beginning: Beginning) -> Result<BegunTurn> {
     let conversation = &beginning.conversation;
-    if let Some(key) = &beginning.key
-        && let Some(turn) = find(transaction, &conversation.id, "idempotency_key", key)?
-    {
-        return match turn.question == beginning.question {
-            true => Ok(BegunTurn {
-                turn,
-                is_new: false,
-            }),
-            false => Err(rules::other_question(turn.number).into()),
-        };
+    if let Some(turn) = repeated(transaction, &beginning)? {
+        return Ok(BegunTurn {
+            turn,
+            is_new: false,
+        });
     }
     if let Some(pending) = find(transaction, &conversation.id, "state", "pending")? {
         return Err(rules::is_pending(pending.number).into());
@@ -139,7 +136,8 @@ pub fn begin(transaction: &Transaction<'_>, beginning: Beginning) -> Result<Begu
         failure: None,
         feedback: None,
     };
-    insert(transaction, &turn, beginning.key.as_deref())?;
+    let (key, fingerprint) = (beginning.key.as_deref(), beginning.fingerprint.as_deref());
+    insert(transaction, &turn, key, fingerprint)?;
     if conversation.title.is_empty() {
         let title = rules::title_of_question(&turn.question);
         set_title(transaction, &conversation.id, &title)?;
@@ -148,11 +146,47 @@ pub fn begin(transaction: &Transaction<'_>, beginning: Beginning) -> Result<Begu
     Ok(BegunTurn { turn, is_new: true })
 }
 
-fn insert(transaction: &Transaction<'_>, turn: &Turn, key: Option<&str>) -> Result<()> {
+/// The turn that the idempotency key stands for already. One that failed leaves its key to the
+/// question that comes now.
+fn repeated(transaction: &Transaction<'_>, beginning: &Beginning) -> Result<Option<Turn>> {
+    let Some(key) = &beginning.key else {
+        return Ok(None);
+    };
+    let conversation = &beginning.conversation;
+    let Some(turn) = find(transaction, &conversation.id, "idempotency_key", key)? else {
+        return Ok(None);
+    };
+    let fingerprint: Option<String> = transaction.query_row(
+        "SELECT fingerprint FROM turns WHERE id = ?1",
+        [&turn.id],
+        |row| row.get(0),
+    )?;
+    let new = NewTurn {
+        question: &beginning.question,
+        idempotency_key: Some(key),
+        fingerprint: beginning.fingerprint.as_deref(),
+    };
+    rules::check_same(&turn, fingerprint.as_deref(), &new)?;
+    if turn.state != TurnState::Failed {
+        return Ok(Some(turn));
+    }
+    transaction.execute(
+        "UPDATE turns SET idempotency_key = NULL WHERE id = ?1",
+        [&turn.id],
+    )?;
+    Ok(None)
+}
+
+fn insert(
+    transaction: &Transaction<'_>,
+    turn: &Turn,
+    key: Option<&str>,
+    fingerprint: Option<&str>,
+) -> Result<()> {
     transaction.execute(
         "INSERT INTO turns
-         (id, conversation_id, number, question, state, asked_at_ms, idempotency_key)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+         (id, conversation_id, number, question, state, asked_at_ms, idempotency_key, fingerprint)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         params![
             turn.id,
             turn.conversation_id,
@@ -160,7 +194,8 @@ fn insert(transaction: &Transaction<'_>, turn: &Turn, key: Option<&str>) -> Resu
             turn.question,
             state_name(turn.state),
             signed(turn.asked_at_ms),
-            key
+            key,
+            fingerprint
         ],
     )?;
     transaction.execute(

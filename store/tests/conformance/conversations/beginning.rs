@@ -83,6 +83,58 @@ pub async fn a_key_gives_back_its_turn(store: &dyn ConversationStore) {
     assert!(anew.is_new);
 }
 
+pub async fn a_key_stands_for_one_request(store: &dyn ConversationStore) {
+    let made = create(store, "").await;
+    let asked = |fingerprint| NewTurn {
+        question: "why",
+        idempotency_key: Some("k"),
+        fingerprint,
+    };
+    let begin = |fingerprint| store.begin_turn(None, &made.id, asked(fingerprint));
+    let first = begin(Some("a")).await.unwrap();
+    let again = begin(Some("a")).await.unwrap();
+    assert_eq!((again.is_new, &again.turn), (false, &first.turn));
+    let while_pending = begin(Some("b")).await.unwrap_err();
+    let end = TurnEnd::Answered(answer("because"));
+    let ended = store.finish_turn(None, &made.id, &first.turn.id, end);
+    ended.await.unwrap();
+    let afterwards = begin(Some("b")).await.unwrap_err();
+    for error in [while_pending, afterwards] {
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+        assert!(error.to_string().contains("other sets"), "{error}");
+        assert!(hint(&error).contains("key of its own"));
+    }
+    assert!(!begin(Some("a")).await.unwrap().is_new);
+    let long = "f".repeat(256);
+    assert_eq!(kind(begin(Some(&long)).await), ErrorKind::Invalid);
+}
+
+pub async fn a_key_whose_turn_failed_begins_another(store: &dyn ConversationStore) {
+    let made = create(store, "").await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let begun = try_begin(store, &made.id, "why", Some("k")).await.unwrap();
+        assert!(begun.is_new);
+        let (id, end) = (&begun.turn.id, failure("unavailable"));
+        store.finish_turn(None, &made.id, id, end).await.unwrap();
+        ids.push(begun.turn.id);
+    }
+    let begun = try_begin(store, &made.id, "why", Some("k")).await.unwrap();
+    assert!(begun.is_new && !ids.contains(&begun.turn.id));
+    let end = TurnEnd::Answered(answer("because"));
+    let answered = store.finish_turn(None, &made.id, &begun.turn.id, end);
+    let answered = answered.await.unwrap();
+    let again = try_begin(store, &made.id, "why", Some("k")).await.unwrap();
+    assert_eq!((again.is_new, again.turn), (false, answered));
+    let states: Vec<TurnState> = all_turns(store, &made.id)
+        .await
+        .iter()
+        .map(|turn| turn.state)
+        .collect();
+    let failed = TurnState::Failed;
+    assert_eq!(states, [failed, failed, failed, TurnState::Answered]);
+}
+
 pub async fn of_one_key_at_once_one_is_new(store: &dyn ConversationStore) {
     let made = create(store, "").await;
     let begins = [0; 4].map(|_| try_begin(store, &made.id, "why", Some("k")));

@@ -14,7 +14,7 @@ fn said(helpful: bool, reason: &str) -> Feedback {
 pub async fn feedback_is_kept_replaced_and_removed(store: &dyn ConversationStore) {
     let made = create(store, "").await;
     let turn = ask(store, &made.id, "why", "because").await;
-    let (bad, good) = (said(false, "过时\u{0}了"), said(true, ""));
+    let (bad, good) = (said(false, "过时\n了"), said(true, ""));
     for feedback in [Some(bad), Some(good), None] {
         let kept = store
             .set_feedback(None, &made.id, &turn.id, feedback.clone())
@@ -23,6 +23,9 @@ pub async fn feedback_is_kept_replaced_and_removed(store: &dyn ConversationStore
         assert_eq!(kept.feedback, feedback);
         assert_eq!(all_turns(store, &made.id).await, [kept]);
     }
+    let odd = Some(said(true, "a\u{0}\u{202e}b\u{7}\nc"));
+    let kept = store.set_feedback(None, &made.id, &turn.id, odd).await;
+    assert_eq!(kept.unwrap().feedback, Some(said(true, "ab\nc")));
     let long = Some(said(true, &"x".repeat(2001)));
     let refused = store.set_feedback(None, &made.id, &turn.id, long).await;
     assert_eq!(kind(refused), ErrorKind::Invalid);

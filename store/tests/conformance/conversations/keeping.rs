@@ -36,14 +36,16 @@ pub async fn titles_are_limited(store: &dyn ConversationStore) {
 pub async fn odd_characters_survive(store: &dyn ConversationStore) {
     let odd = "a\u{0}b \u{202e}\u{feff}😀 '; DROP TABLE turns; -- \" \\ % _ * ?\u{7f}z";
     let made = create(store, odd).await;
-    assert_eq!(store.get(None, &made.id).await.unwrap().title, odd);
+    // One line, without what nobody sees or what turns the text around.
+    let plain = "ab \u{feff}😀 '; DROP TABLE turns; -- \" \\ % _ * ? z";
+    assert_eq!(store.get(None, &made.id).await.unwrap().title, plain);
     let turn = ask(store, &made.id, odd, odd).await;
     let [kept] = all_turns(store, &made.id).await.try_into().unwrap();
     assert_eq!(kept, turn);
     assert_eq!(kept.question, odd);
     assert_eq!(kept.answer.unwrap().answer, odd);
-    for part in ["%", "*", "?", "\\", "a\u{0}B", "😀"] {
-        assert_eq!(titles(store, Some(part)).await, [odd], "{part}");
+    for part in ["%", "*", "?", "\\", "aB", "😀"] {
+        assert_eq!(titles(store, Some(part)).await, [plain], "{part}");
     }
     assert!(titles(store, Some("%%")).await.is_empty());
 }

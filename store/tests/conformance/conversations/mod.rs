@@ -48,7 +48,7 @@ macro_rules! every_promise {
         $crate::conversation_promises::tests_of! { $scene,
             keeping: a_conversation_is_as_it_was_created, a_title_can_be_changed, titles_are_limited, odd_characters_survive, deleted_is_gone_for_good, cleared_keeps_the_conversation_alone, old_conversations_are_swept;
             reading: lists_begin_with_the_newest_change, lists_come_in_pages, titles_are_searched_in_any_case, turns_come_in_pages_both_ways, rounds_are_the_last_answered_ones, cursors_that_are_none_are_invalid;
-            beginning: a_question_is_kept_before_it_is_answered, one_turn_is_pending_at_a_time, of_two_at_once_one_begins, a_key_gives_back_its_turn, of_one_key_at_once_one_is_new, the_most_turns_are_refused, questions_and_keys_are_checked, the_first_question_is_the_title;
+            beginning: a_question_is_kept_before_it_is_answered, one_turn_is_pending_at_a_time, of_two_at_once_one_begins, a_key_gives_back_its_turn, a_key_stands_for_one_request, a_key_whose_turn_failed_begins_another, of_one_key_at_once_one_is_new, the_most_turns_are_refused, questions_and_keys_are_checked, the_first_question_is_the_title;
             ending: an_answer_and_a_failure_are_kept, the_first_end_stands, the_end_of_what_is_deleted_is_not_found, numbers_go_on;
             owners: others_do_not_find_it, ids_that_are_none_are_not_found;
             feedback: feedback_is_kept_replaced_and_removed, feedback_of_a_pending_turn_is_a_conflict, feedback_is_exported_in_pages, feedback_goes_with_its_conversation;
@@ -106,6 +106,7 @@ async fn try_begin(
     let turn = NewTurn {
         question,
         idempotency_key,
+        fingerprint: None,
     };
     store.begin_turn(None, id, turn).await
 }

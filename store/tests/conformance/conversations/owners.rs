@@ -15,6 +15,7 @@ async fn nothing_is_found(
     let turn = NewTurn {
         question: "mine?",
         idempotency_key: None,
+        fingerprint: None,
     };
     let end = TurnEnd::Answered(answer("stolen"));
     let mut errors = vec![
@@ -52,6 +53,7 @@ pub async fn others_do_not_find_it(store: &dyn ConversationStore) {
     let turn = NewTurn {
         question: "why",
         idempotency_key: Some("k"),
+        fingerprint: None,
     };
     let begun = store.begin_turn(anna, &hers.id, turn).await.unwrap().turn;
     nothing_is_found(store, Some("ben"), &hers.id, &begun.id).await;

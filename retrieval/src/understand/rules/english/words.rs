@@ -16,6 +16,8 @@ const NO_NAMES: [&str; 45] = [
     "when", "where", "whether", "which", "who", "whom", "whose", "why", "would", "yes", "you",
     "your", "i've", "i'd", "ok", "okay", "don't", "didn't", "edit",
 ];
+/// What a request over HTTP begins with, which nothing is about.
+const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 /// Small words inside of names.
 const JOINTS: [&str; 12] = [
     "of", "the", "and", "&", "de", "von", "van", "la", "da", "del", "al", "for",
@@ -66,6 +68,7 @@ impl Word<'_> {
         ((is_capital && !(self.begins && self.is_any(&BEGINNINGS)))
             || (is_identifier && !is_number))
             && !self.is_any(&NO_NAMES)
+            && !METHODS.contains(&self.text)
     }
 }
 

@@ -1,0 +1,123 @@
+//! Numbers in text: what a cell such as `1,234 km`, `$5.2 million`, `45 %` or `12 (2)` counts. The
+//! text stays as it is; the number stands in a column of its own beside it.
+
+/// Longest text that is read as a number with something around it, in characters.
+const LONGEST: usize = 40;
+/// What may stand before a number.
+const BEFORE: &[char] = &[
+    '$', '€', '£', '¥', '￥', '₩', '₹', '~', '≈', '<', '>', '≤', '≥', '+', '#',
+];
+/// Words behind a number that multiply it.
+const FACTORS: [(&str, f64); 8] = [
+    ("thousand", 1e3),
+    ("million", 1e6),
+    ("billion", 1e9),
+    ("trillion", 1e12),
+    ("万", 1e4),
+    ("萬", 1e4),
+    ("亿", 1e8),
+    ("億", 1e8),
+];
+
+/// The number of a text in which one number stands first, with a sign before it and a unit, a note
+/// in brackets or a footnote behind it. `None` where there are more numbers outside brackets.
+pub fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    if text.chars().count() > LONGEST {
+        return None;
+    }
+    let text = text.trim_start_matches(|one: char| BEFORE.contains(&one) || one.is_whitespace());
+    let (negative, text) = match text.strip_prefix(['-', '−']) {
+        Some(rest) => (true, rest.trim_start_matches(BEFORE)),
+        None => (false, text),
+    };
+    let end = text
+        .find(|one: char| !one.is_ascii_digit() && one != ',' && one != '.')
+        .unwrap_or(text.len());
+    let (digits, rest) = text.split_at_checked(end)?;
+    let digits = digits.trim_end_matches([',', '.']);
+    let value = plain(digits)?;
+    let rest = without_brackets(rest);
+    if rest.chars().any(char::is_numeric) || rest.contains(['-', '–', ':', '/']) && !is_unit(&rest)
+    {
+        return None;
+    }
+    let factor = FACTORS
+        .iter()
+        .find(|(word, _)| rest.to_lowercase().contains(word));
+    let value = value * factor.map_or(1.0, |(_, factor)| *factor);
+    Some(if negative { -value } else { value })
+}
+
+/// `km/h`, `people/km²`: a unit of two parts.
+fn is_unit(rest: &str) -> bool {
+    let rest = rest.trim();
+    !rest.starts_with(['-', '–', ':', '/']) && !rest.contains(['-', '–', ':'])
+}
+
+/// Digits with signs of thousands, in groups of three, and decimals.
+fn plain(digits: &str) -> Option<f64> {
+    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut groups = whole.split(',');
+    let first = groups.next().filter(|first| !first.is_empty())?;
+    let is_grouped = whole.contains(',');
+    let fits = !is_grouped || first.len() <= 3;
+    if !fits || !groups.all(|group| group.len() == 3) {
+        return None;
+    }
+    if decimals.contains([',', '.']) {
+        return None;
+    }
+    format!("{}.{decimals}0", whole.replace(',', ""))
+        .parse()
+        .ok()
+}
+
+/// The text without what stands in brackets.
+fn without_brackets(text: &str) -> String {
+    let mut depth = 0_usize;
+    let mut kept = String::new();
+    for one in text.chars() {
+        match one {
+            '(' | '[' | '（' => depth += 1,
+            ')' | ']' | '）' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => kept.push(one),
+            _ => {}
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_read_with_what_stands_around_it() {
+        let table = [
+            ("1,234 km", Some(1234.0)),
+            ("$5.2 million", Some(5_200_000.0)),
+            ("3.5亿元", Some(350_000_000.0)),
+            ("45 %", Some(45.0)),
+            ("−3.5", Some(-3.5)),
+            ("-$20", Some(-20.0)),
+            ("12 (2)", Some(12.0)),
+            ("1st", Some(1.0)),
+            ("64,000[4]", Some(64000.0)),
+            ("120 km/h", Some(120.0)),
+            ("7.", Some(7.0)),
+            ("2-1", None),
+            ("2010/11", None),
+            ("12:30", None),
+            ("1,23", None),
+            ("1.2.3", None),
+            ("A12", None),
+            ("5 of 7", None),
+            ("", None),
+            ("$", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(number(text), expected, "{text}");
+        }
+    }
+}
