@@ -38,6 +38,7 @@ mod protocols;
 mod publishing;
 mod queries;
 mod readme;
+mod recipes;
 mod recovery;
 mod reindex;
 mod shutdown;
