@@ -50,7 +50,11 @@ pub use understand::{
     AnalyzerSource, Understander, UnderstanderParts, UnderstandingConfig, Understood,
 };
 pub use variants::SearchedAll;
-pub use workflows::{Asked, Asker, AskerParts, OnDemandConfig, SummedUp, TextbookConfig};
+pub use workflows::{
+    Asked, Asker, AskerParts, CodeExplanationConfig, CourseConfig, EnvironmentField,
+    ErrorMapConfig, GeneralConfig, Heading, OnDemandConfig, Scope, Side, SideText, SummedUp,
+    TextbookConfig,
+};
 
 #[cfg(test)]
 pub(crate) mod tests {
