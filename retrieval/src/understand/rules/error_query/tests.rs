@@ -9,7 +9,7 @@ fn of_a_log_the_messages_stay_and_places_go() {
     let table = [
         (
             "Traceback (most recent call last):\n  File \"/home/me/train.py\", line 33, in <module>\n    context.set_context(enable_compile_cache=True)\nBrokenPipeError: [Errno 32] Broken pipe",
-            "BrokenPipeError: [Errno 32] Broken pipe context.set_context enable_compile_cache",
+            "BrokenPipeError: [Errno 32] Broken pipe enable_compile_cache context.set_context",
         ),
         (
             "[ERROR] KERNEL(3062,ffffb8f4,python):2023-04-01-10:20:30.123.456 [mindspore/ccsrc/kernel/a.cc:123] Select] Kernel select failed for ReduceMean",
