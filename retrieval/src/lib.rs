@@ -53,7 +53,9 @@ pub use understand::{
 };
 pub use variants::SearchedAll;
 pub use workflows::{
-    Asked, Asker, AskerParts, Grade, OnDemandConfig, SummedUp, TextbookConfig, ToGrade,
+    Asked, Asker, AskerParts, CodeExplanationConfig, CourseConfig, EnvironmentField,
+    ErrorMapConfig, GeneralConfig, Grade, Heading, OnDemandConfig, Scope, Side, SideText, SummedUp,
+    TextbookConfig, ToGrade,
 };
 
 #[cfg(test)]

@@ -31,6 +31,13 @@ pub fn check(request: &SearchRequest, config: &Config) -> Result<(), SearchError
         )));
     }
     check_share("minimum_score", request.minimum_score)?;
+    check_share("vector_weight", request.vector_weight)?;
+    if request.vector_weight.is_some() && request.strategy != Strategy::Hybrid {
+        return Err(SearchError::Invalid(
+            "vector_weight is given and strategy is not hybrid: only one side is searched"
+                .to_owned(),
+        ));
+    }
     check_share("minimum_relevance", request.minimum_relevance)?;
     if request.minimum_relevance.is_some() && request.strategy == Strategy::Semantic {
         return Err(SearchError::Invalid(
@@ -98,8 +105,9 @@ pub fn plan(
     let query_tokens = tokens.len();
     let vector_weight = match request.strategy {
         Strategy::Hybrid => {
-            let by_length = vector_weight(query_tokens, &config.vector_weight);
-            (by_length + preferences::shift(request)).clamp(0.0, 1.0)
+            let by_length = || vector_weight(query_tokens, &config.vector_weight);
+            let weight = request.vector_weight.unwrap_or_else(by_length);
+            (weight + preferences::shift(request)).clamp(0.0, 1.0)
         }
         Strategy::Semantic => 1.0,
         Strategy::FullText => 0.0,

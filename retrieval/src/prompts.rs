@@ -31,6 +31,12 @@ pub const RELEVANCE: &str = "relevance";
 pub const SUFFICIENCY: &str = "sufficiency";
 /// Name of the prompt for an answer that explains as a textbook does.
 pub const TEXTBOOK_ANSWER: &str = "textbook_answer";
+/// Name of the prompt for whether a text is a log or a question.
+pub const LOG_OR_QUESTION: &str = "log_or_question";
+/// Name of the prompt for what an error means and what helps.
+pub const ERROR_MAP_ANSWER: &str = "error_map_answer";
+/// Name of the prompt for an explanation of source code.
+pub const CODE_EXPLANATION: &str = "code_explanation";
 /// Name of the prompt for a model that searches by itself.
 pub const ON_DEMAND: &str = "on_demand";
 /// Name of the prompt for what was said in a conversation.
@@ -55,6 +61,44 @@ pub const PROMPTS: PromptSet = PromptSet {
             role: Role::Answer,
             reply: None,
             sample: to_answer,
+        },
+        PromptSpec {
+            name: ERROR_MAP_ANSWER,
+            role: Role::Answer,
+            reply: None,
+            sample: || {
+                with(
+                    to_answer(),
+                    &json!({
+                        "analysis": "Analysis",
+                        "solution": "Solution",
+                        "has_solution": false,
+                    }),
+                )
+            },
+        },
+        PromptSpec {
+            name: CODE_EXPLANATION,
+            role: Role::Answer,
+            reply: None,
+            sample: || {
+                with(
+                    to_answer(),
+                    &json!({
+                        "purpose": "Purpose",
+                        "key_functions": "Key functions",
+                        "flow": "Flow",
+                        "details": "Details",
+                        "relation": "Relation",
+                    }),
+                )
+            },
+        },
+        PromptSpec {
+            name: LOG_OR_QUESTION,
+            role: Role::Understand,
+            reply: Some(reply_schema::<LogOrQuestionReply>),
+            sample: || json!(ToTellLog { text: UNTRUSTED }),
         },
         PromptSpec {
             name: ON_DEMAND,
@@ -165,6 +209,12 @@ pub const PROMPTS: PromptSet = PromptSet {
         prompt_file!("answer.zh.md"),
         prompt_file!("textbook_answer.en.md"),
         prompt_file!("textbook_answer.zh.md"),
+        prompt_file!("error_map_answer.en.md"),
+        prompt_file!("error_map_answer.zh.md"),
+        prompt_file!("code_explanation.en.md"),
+        prompt_file!("code_explanation.zh.md"),
+        prompt_file!("log_or_question.en.md"),
+        prompt_file!("log_or_question.zh.md"),
         prompt_file!("conversation_summary.en.md"),
         prompt_file!("conversation_summary.zh.md"),
         prompt_file!("answer_grade.en.md"),
@@ -193,6 +243,14 @@ fn to_answer() -> serde_json::Value {
         passages: untrusted_passages(),
         refusal: "no",
     })
+}
+
+/// The fields of both objects.
+fn with(mut all: serde_json::Value, more: &serde_json::Value) -> serde_json::Value {
+    if let (Some(all), Some(more)) = (all.as_object_mut(), more.as_object()) {
+        all.extend(more.clone());
+    }
+    all
 }
 
 fn untrusted_passages() -> Vec<NumberedPassage> {
@@ -420,4 +478,19 @@ pub struct SqlReply {
     /// Why there is no statement.
     #[schemars(length(max = 300))]
     pub err_msg: String,
+}
+
+/// What the prompt for whether a text is a log is given.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ToTellLog<'a> {
+    /// What was pasted.
+    pub text: &'a str,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogOrQuestionReply {
+    /// Whether it is the output of a program and not what a person asks.
+    pub is_log: bool,
 }

@@ -146,6 +146,12 @@ impl Retriever {
         Ok(reading.sets.get(id).cloned().unwrap_or_default())
     }
 
+    /// `NotFound` for the first of these knowledge sets that does not exist; the error names the
+    /// nearest known one.
+    pub fn check_sets(&self, sets: &[String]) -> Result<()> {
+        self.knowledge_sets.current().check(sets)
+    }
+
     /// What is wrong with the preferences of a request.
     pub(crate) fn check_preferences(&self, request: &SearchRequest) -> SearchResult<()> {
         preferences::check(request, &self.knowledge_sets.current())

@@ -133,6 +133,11 @@ impl Retriever {
         let request = SearchRequest {
             query: query.to_owned(),
             strategy,
+            // A weight is for both signals.
+            vector_weight: route
+                .request
+                .vector_weight
+                .filter(|_| strategy == Strategy::Hybrid),
             ..route.request.clone()
         };
         plan::check(&request, &self.config)?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::code_search::CodeFile;
 use crate::review::Review;
 use crate::search::{QueryPlan, Strategy};
 use crate::table_query::TableAnswer;
@@ -25,11 +26,27 @@ pub enum Workflow {
     /// Choose tables of documents, let a model write an SQL statement over them, run it, show its
     /// rows.
     Table,
+    /// What an error log means and what helps: the error text and the names in it are searched for,
+    /// the answer is an analysis, a solution and the environment that the sources speak of.
+    #[serde(alias = "error-map")]
+    ErrorMap,
+    /// What source code does, in five parts, from the definitions that a search over files and
+    /// definitions finds.
+    Code,
+    /// `textbook`, then `code`, in one answer.
+    Course,
 }
 
 impl Workflow {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::General, Self::Textbook, Self::Table];
+    pub const ALL: [Self; 6] = [
+        Self::General,
+        Self::Textbook,
+        Self::ErrorMap,
+        Self::Code,
+        Self::Course,
+        Self::Table,
+    ];
 
     /// The name used in JSON.
     pub fn as_str(self) -> &'static str {
@@ -37,11 +54,15 @@ impl Workflow {
             Self::General => "general",
             Self::Textbook => "textbook",
             Self::Table => "table",
+            Self::ErrorMap => "error_map",
+            Self::Code => "code",
+            Self::Course => "course",
         }
     }
 
-    /// The workflow of this name.
+    /// The workflow of this name, which may be written with `-` instead of `_`.
     pub fn named(name: &str) -> Option<Self> {
+        let name = name.replace('-', "_");
         Self::ALL.into_iter().find(|known| known.as_str() == name)
     }
 }
@@ -100,7 +121,8 @@ pub struct AskRequest {
     /// `conversation_id`.
     #[serde(default)]
     pub history: Vec<Round>,
-    /// Which workflow answers; the server's default when absent.
+    /// Which workflow answers; when absent that of the question's intent where the server has one
+    /// for it, else the server's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Workflow>,
     /// Who decides what is searched for; `on_demand` goes with the workflow `general`.
@@ -220,6 +242,12 @@ pub struct Source {
     /// Programming language, where the text is source code and no Markdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
+    /// What it does, in words, where the text is a definition in source code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Where it stands in its file, where the text is source code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<Lines>,
     /// Links of images in the chunk.
     #[serde(default)]
     pub images: Vec<String>,
@@ -229,6 +257,85 @@ pub struct Source {
     /// Parts of `text` that support what cites it.
     #[serde(default)]
     pub spans: Vec<Span>,
+}
+
+/// Lines of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Lines {
+    /// First line, from 1.
+    pub first: u32,
+    /// Last line.
+    pub last: u32,
+}
+
+/// A part of an answer that has a form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Section {
+    /// `analysis`, `solution`, `environment` of `error_map`; `purpose`, `key_functions`, `flow`,
+    /// `details`, `relation` of `code`; `textbook`, `code` of `course`.
+    pub name: String,
+    /// Its heading in the answer; empty where it stands below none.
+    pub heading: String,
+    /// Where its text stands in the answer, without the heading.
+    pub span: Span,
+}
+
+/// A line of the environment for which the sources state a solution.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EnvironmentValue {
+    /// Which one, such as `system`, `hardware`, `version`, `mode`.
+    pub name: String,
+    /// What the source says, word for word.
+    pub value: String,
+    /// Number of the source.
+    pub source: u32,
+}
+
+/// Code of an answer, or the answer to a frequent question, held against the sources word for word.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Quotation {
+    /// What is quoted.
+    pub kind: QuotationKind,
+    /// The source that has it; absent where none has it, which the answer says below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<u32>,
+    /// Whether the model wrote it otherwise and the words of the source stand in the place of its own.
+    #[serde(default)]
+    pub replaced: bool,
+}
+
+/// What is quoted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QuotationKind {
+    /// A block of code.
+    Code,
+    /// The answer of a frequent question.
+    Faq,
+}
+
+/// One of the searches of a workflow that searches several parts of the documents apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SideFound {
+    /// Its name in the configuration.
+    pub name: String,
+    /// What was searched for.
+    pub query: String,
+    /// Passages that it found.
+    pub found: usize,
+}
+
+/// What an answer to an error log was made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorMap {
+    /// Whether the question was a log; false for a question about one.
+    pub is_log: bool,
+    /// Messages in the log, without paths, addresses and line numbers.
+    pub errors: Vec<String>,
+    /// Identifiers and codes in the log.
+    pub identifiers: Vec<String>,
+    /// The environment that the sources speak of; what they do not say is absent.
+    pub environment: Vec<EnvironmentValue>,
 }
 
 /// A statement of the answer, held against what it cites.
@@ -264,8 +371,8 @@ pub enum Doubt {
 /// Milliseconds of one step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepTime {
-    /// `understanding`, `retrieval`, `relevance`, `sufficiency`, `second_retrieval`, `tables`, `sql`,
-    /// `first_token`, `answer`; those that the workflow has.
+    /// `understanding`, `retrieval`, `relevance`, `sufficiency`, `second_retrieval`, `code_retrieval`,
+    /// `tables`, `sql`, `first_token`, `answer`; those that the workflow has.
     pub step: String,
     /// Milliseconds that it took.
     pub ms: f64,
@@ -330,6 +437,18 @@ pub struct Answer {
     /// What tables of the documents say: with the workflow `table`, and where `nl2sql` asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<Box<TableAnswer>>,
+    /// Its parts, from a workflow whose answers have a form.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<Section>,
+    /// What it quotes word for word, from a workflow that checks it, in the order of the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quotations: Vec<Quotation>,
+    /// What each side found, from a workflow that searches several parts of the documents apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sides: Vec<SideFound>,
+    /// Of the workflow `error_map`: what it was made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_map: Option<Box<ErrorMap>>,
     /// With `explain`: how the question was understood.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub understanding: Option<Understanding>,
@@ -345,6 +464,28 @@ pub struct Retrieved {
     pub sources: Vec<Source>,
     /// Milliseconds that it took.
     pub took_ms: f64,
+}
+
+/// What was found in source code; data of the event `code_retrieval`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CodeRetrieved {
+    /// Files in which definitions were looked for, best first.
+    pub files: Vec<CodeFile>,
+    /// Definitions that are explained, by number.
+    pub sources: Vec<Source>,
+    /// Milliseconds that it took.
+    pub took_ms: f64,
+}
+
+/// One part of an answer is over; data of the events `textbook_done` and `code_done`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartDone {
+    /// What kind of answer the part is; absent where it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// Why it failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// How an answer failed; data of the event `error`, and what a failed turn keeps.
@@ -370,16 +511,28 @@ pub enum AskEvent {
     /// What tables of the documents say: the statement and its rows.
     Table(Box<TableAnswer>),
     /// What is being done, by its name: `understanding`, `suggestion`, `retrieval`, `relevance`,
-    /// `sufficiency`, `second_retrieval`, `tables`, `sql`, `answer`.
+    /// `sufficiency`, `second_retrieval`, `code_retrieval`, `tables`, `sql`, `answer`.
     Thinking {
         /// Name of the step.
         step: String,
     },
-    /// More of the answer; the chunks joined are `answer` of the event `done`.
+    /// What was found in source code for it. As with `retrieval`, the last one holds.
+    CodeRetrieval(CodeRetrieved),
+    /// More of the answer; the chunks joined, those that explain code among them, are `answer` of
+    /// the event `done`.
     AnswerChunk {
         /// Text to append.
         text: String,
     },
+    /// More of the answer, which explains source code.
+    CodeDescriptionChunk {
+        /// Text to append.
+        text: String,
+    },
+    /// The part from the textbook is over.
+    TextbookDone(PartDone),
+    /// The part that explains source code is over.
+    CodeDone(PartDone),
     /// The answer cites a source for the first time.
     Citation {
         /// Number of the source.
@@ -399,7 +552,11 @@ impl AskEvent {
             Self::Retrieval(_) => "retrieval",
             Self::Table(_) => "table",
             Self::Thinking { .. } => "thinking",
+            Self::CodeRetrieval(_) => "code_retrieval",
             Self::AnswerChunk { .. } => "answer_chunk",
+            Self::CodeDescriptionChunk { .. } => "code_description_chunk",
+            Self::TextbookDone(_) => "textbook_done",
+            Self::CodeDone(_) => "code_done",
             Self::Citation { .. } => "citation",
             Self::Done(_) => "done",
             Self::Error(_) => "error",

@@ -52,7 +52,7 @@ pub struct CodeSearchResponse {
 }
 
 /// A file of source code that was found.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CodeFile {
     /// Position, from 1.
     pub rank: usize,

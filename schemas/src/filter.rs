@@ -106,9 +106,23 @@ pub struct Filter {
         skip_serializing_if = "Option::is_none"
     )]
     pub max_security_level: Option<u8>,
+    /// Further conditions on documents that hold beside these: what a workflow of the server
+    /// narrows a search to. They are never read from a request. Of each the conditions on sets,
+    /// tags, sources, products, versions, languages, attributes and documents count.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub within: Vec<Filter>,
 }
 
 impl Filter {
+    /// This filter, narrowed to what another one allows too.
+    pub fn narrowed_to(mut self, other: Filter) -> Self {
+        if !other.is_unrestricted() {
+            self.within.push(other);
+        }
+        self
+    }
+
     /// Whether it sets no condition at all.
     pub fn is_unrestricted(&self) -> bool {
         *self == Self::default()
@@ -164,7 +178,8 @@ impl Filter {
             let values = values.iter();
             values.map(|value| attribute_term(name, value)).collect()
         });
-        named.chain(attributes).collect()
+        let within = self.within.iter().flat_map(Self::document_conditions);
+        named.chain(attributes).chain(within).collect()
     }
 }
 
@@ -251,6 +266,28 @@ mod tests {
         );
         assert!(!filter.is_unrestricted());
         assert!(Filter::default().is_unrestricted());
+    }
+
+    #[test]
+    fn what_narrows_a_filter_holds_beside_its_own_conditions() {
+        let sets = |names: &[&str]| Filter {
+            knowledge_sets: Some(names.iter().map(|name| (*name).to_owned()).collect()),
+            ..Filter::default()
+        };
+        let narrowed = sets(&["faults"]).narrowed_to(sets(&["api"]));
+        let document = |names: &[&str]| DocumentHeader {
+            knowledge_sets: names.iter().map(|name| (*name).to_owned()).collect(),
+            ..DocumentHeader::default()
+        };
+        assert!(narrowed.allows(&document(&["faults", "api"])));
+        assert!(!narrowed.allows(&document(&["faults"])) && !narrowed.allows(&document(&["api"])));
+        assert_eq!(narrowed.term_conditions().len(), 2);
+        assert!(!Filter::default().narrowed_to(sets(&[])).is_unrestricted());
+        let sent = serde_json::to_value(&narrowed).unwrap_or_default();
+        assert_eq!(sent["knowledge_sets"], serde_json::json!(["faults"]));
+        assert!(sent.get("within").is_none());
+        let read = serde_json::from_str::<Filter>(r#"{"within": []}"#);
+        assert!(read.is_err(), "it is never read from a request");
     }
 
     #[test]

@@ -47,4 +47,7 @@ pub struct Review {
     pub suggestion: Option<Suggestion>,
     /// The rounds: one, or two where the first was not enough.
     pub rounds: Vec<ReviewedRound>,
+    /// The rounds of searching source code, where there were any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub code_rounds: Vec<ReviewedRound>,
 }

@@ -4,7 +4,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the question wants.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Intent {
     /// Anything else: a fact, a value, yes or no.

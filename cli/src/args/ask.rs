@@ -12,14 +12,14 @@ conversation; -c goes on with the last one, so that a question may lean on what 
   tributary ask \"what is random access\"
   tributary ask -c \"how many steps does it have\"
   tributary ask --set protocols --format json \"which timer guards it\"
-  tributary ask - < question.txt
+  tributary ask --workflow error-map < traceback.txt
 Without a language model ([models.chat], docs/language-models.md) the best sentences of the documents are the answer.";
 
 /// `ask`.
 #[derive(Debug, Args)]
 pub struct Ask {
-    /// The question; `-` reads it from stdin
-    pub question: String,
+    /// The question; without one, or with `-`, it is read from stdin
+    pub question: Option<String>,
     /// Go on with the conversation that changed last
     #[arg(short = 'c', long = "continue", conflicts_with = "conversation")]
     pub go_on: bool,
@@ -30,7 +30,7 @@ pub struct Ask {
     #[arg(long, conflicts_with_all = ["go_on", "conversation"])]
     pub off_the_record: bool,
     /// Which workflow answers [default: from the configuration]
-    #[arg(long, value_name = "NAME", value_parser = one_of(Workflow::ALL.map(Workflow::as_str)))]
+    #[arg(long, value_name = "NAME", value_parser = workflow)]
     pub workflow: Option<String>,
     /// Who decides what is searched for: on_demand leaves it to the model [default: automatic]
     #[arg(long, value_name = "WAY", value_parser = one_of(Retrieval::ALL.map(Retrieval::as_str)))]
@@ -56,4 +56,17 @@ pub struct Ask {
     /// How the answer is printed.
     #[command(flatten)]
     pub output: Output,
+}
+
+/// A workflow by its name, which may be written with `-` too.
+fn workflow(name: &str) -> Result<String, String> {
+    match Workflow::named(name) {
+        Some(workflow) => Ok(workflow.as_str().to_owned()),
+        None => {
+            let known = Workflow::ALL.map(Workflow::as_str).join(", ");
+            Err(format!(
+                "there is no workflow of this name; there are {known}"
+            ))
+        }
+    }
 }

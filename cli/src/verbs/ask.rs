@@ -1,7 +1,7 @@
 //! `tributary ask QUESTION`: an answer as it is written, then its sources.
 
 use std::fmt::Write;
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ const SHOWN_DOUBTS: usize = 5;
 
 /// Asks, and prints the answer.
 pub fn run(global: &Global, config: &Config, ask: &Ask) -> Result<Outcome> {
-    let question = question(&ask.question)?;
+    let question = question(ask.question.as_deref())?;
     let client = Client::connect(global, config, &[Service::Query])?;
     let request = request(&client, ask, question)?;
     let answered = match ask.output.format {
@@ -57,16 +57,23 @@ fn forget_if_empty(client: &Client, id: Option<&str>) {
     }
 }
 
-fn question(given: &str) -> Result<String> {
-    if given != "-" {
-        return Ok(given.to_owned());
+/// The question, or what stdin holds: a log is piped in.
+fn question(given: Option<&str>) -> Result<String> {
+    match given {
+        Some("-") => {}
+        Some(given) => return Ok(given.to_owned()),
+        None if std::io::stdin().is_terminal() => bail!(
+            "there is no question\nhint: tributary ask \"…\", or pipe a log into tributary ask --workflow error-map"
+        ),
+        None => {}
     }
-    let mut question = String::new();
+    let mut bytes = Vec::new();
     std::io::stdin()
         .take(MAXIMUM_QUESTION_BYTES)
-        .read_to_string(&mut question)
+        .read_to_end(&mut bytes)
         .context("cannot read the question from stdin")?;
-    Ok(question)
+    // A log may hold a byte of another encoding, and the limit may cut a character.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn request(client: &Client, ask: &Ask, question: String) -> Result<AskRequest> {
@@ -129,7 +136,7 @@ fn streamed(client: &Client, request: &AskRequest) -> Result<()> {
     for event in client.post_for_events("/v1/ask", request)? {
         match event? {
             AskEvent::Thinking { step } => spinner.set_message(step),
-            AskEvent::AnswerChunk { text } => {
+            AskEvent::AnswerChunk { text } | AskEvent::CodeDescriptionChunk { text } => {
                 spinner.finish_and_clear();
                 is_begun = true;
                 print::piece(&text)?;
@@ -146,7 +153,12 @@ fn streamed(client: &Client, request: &AskRequest) -> Result<()> {
                 }
             }
             AskEvent::Understanding(understood) => meant = Some(understood.standalone_question),
-            AskEvent::Retrieval(_) | AskEvent::Table(_) | AskEvent::Citation { .. } => {}
+            AskEvent::Retrieval(_)
+            | AskEvent::Table(_)
+            | AskEvent::CodeRetrieval(_)
+            | AskEvent::TextbookDone(_)
+            | AskEvent::CodeDone(_)
+            | AskEvent::Citation { .. } => {}
         }
     }
     spinner.finish_and_clear();
@@ -199,7 +211,10 @@ fn place(source: &Source) -> String {
         [first, .., last] => format!("  pages {first}-{last}"),
     };
     let name = names::of(&source.source, &source.source_path, &source.document_id);
-    format!("{}  {name}{pages}", titles.join(" › "))
+    let lines = source.lines.map_or_else(String::new, |lines| {
+        format!(":{}-{}", lines.first, lines.last)
+    });
+    format!("{}  {name}{lines}{pages}", titles.join(" › "))
 }
 
 fn doubt(answer: &str, statement: &Support) -> String {

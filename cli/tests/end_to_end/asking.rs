@@ -212,3 +212,60 @@ fn ask_and_break_off(address: &str, body: &Value) {
     let sent = agent.post(format!("{address}/v1/ask")).send_json(body);
     assert!(sent.is_err(), "the server was killed");
 }
+
+const SCHEDULER: &str = "/* Picks the task that runs next. */\n\
+    struct task *pick_next_task(struct rq *rq)\n{\n\treturn first_task(rq);\n}\n\n\
+    /* Counts the time slice of the running task down. */\n\
+    void task_tick(struct rq *rq)\n{\n\tif (--rq->slice == 0)\n\t\tresched(rq);\n}\n";
+
+fn with_course(workspace: Workspace) -> (Workspace, Server) {
+    workspace.write(
+        "book/slices.md",
+        "# Time slices\n\nA time slice is the time that a task may run before the scheduler picks \
+         another one. When the time slice is used up, the task goes to the end of the queue.\n",
+    );
+    workspace.write("code/sched.c", SCHEDULER);
+    let profiles = "[[source_profile]]\nname = \"code\"\nsource = [\"kernel-code\"]\nchunker = \"code\"\n\n\
+        [[source_profile]]\nname = \"default\"\n";
+    let profiles = workspace.write("profiles.toml", profiles);
+    let profiles = profiles.to_str().unwrap().to_owned();
+    let workspace = workspace.with("taxonomy.source_profiles_file", &profiles);
+    let server = workspace.start();
+    let book = ["publish", "book", "--source", "textbook", "--wait"];
+    let code = ["publish", "code", "--source", "kernel-code", "--wait"];
+    for publish in [book, code] {
+        let published = workspace.run(publish);
+        assert_eq!(published.code, 0, "{published:?}");
+    }
+    (workspace, server)
+}
+
+#[test]
+fn source_code_is_explained_and_the_course_answers_from_the_book_first() {
+    let explained = "## Purpose\n\nIt counts the time slice down [2].\n\n## Flow\n\n\
+        1. `task_tick` takes one from `rq->slice` [2].\n";
+    let replies = json!([
+        {"prompt": "textbook_answer", "reply": "A time slice is the time that a task may run [1]."},
+        {"prompt": "code_explanation", "reply": explained, "piece_characters": 5},
+    ]);
+    let workspace = scripted(&replies)
+        .with("query_api.answer.refuse_below", "0.05")
+        .with("query_api.answer.course.textbook.sources", "[\"textbook\"]")
+        .with("query_api.answer.course.code.sources", "[\"kernel-code\"]");
+    let (workspace, _server) = with_course(workspace);
+    let question = "How is the time slice of a task used up?";
+    let asked = workspace.run(["ask", "--workflow", "course", question]);
+    assert_eq!(asked.code, 0, "{asked:?}");
+    let stdout = &asked.stdout;
+    let at = |part: &str| {
+        stdout
+            .find(part)
+            .unwrap_or_else(|| panic!("{part}: {stdout}"))
+    };
+    assert!(
+        at("that a task may run [1]") < at("# Source code"),
+        "{stdout}"
+    );
+    assert!(at("# Source code") < at("## Purpose"), "{stdout}");
+    assert!(stdout.contains("kernel-code/sched.c:"), "{stdout}");
+}

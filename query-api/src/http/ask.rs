@@ -186,6 +186,7 @@ fn link_images(event: &mut AskEvent) {
     };
     match event {
         AskEvent::Retrieval(retrieved) => link(&mut retrieved.sources),
+        AskEvent::CodeRetrieval(retrieved) => link(&mut retrieved.sources),
         AskEvent::Done(answer) => {
             link(&mut answer.sources);
             link(&mut answer.related);

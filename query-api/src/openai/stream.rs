@@ -79,7 +79,9 @@ impl<S: Stream<Item = AskEvent> + Unpin> Writing<S> {
 
     fn shown(&self, event: AskEvent) -> Option<String> {
         match event {
-            AskEvent::AnswerChunk { text } => Some(data(&self.about.more(&text))),
+            AskEvent::AnswerChunk { text } | AskEvent::CodeDescriptionChunk { text } => {
+                Some(data(&self.about.more(&text)))
+            }
             AskEvent::Done(answer) => {
                 let parts = self.about.ending(&answer);
                 let parts: String = parts.iter().map(data).collect();

@@ -7,6 +7,7 @@ mod common;
 mod conversations;
 mod dify;
 mod door;
+mod error_map;
 mod http;
 mod mcp;
 mod on_demand;

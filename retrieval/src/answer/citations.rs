@@ -40,7 +40,8 @@ enum State {
 
 /// Checks the citations of one answer.
 pub struct CitationFilter {
-    sources: u32,
+    first: u32,
+    last: u32,
     code: CodeSpans,
     state: State,
     /// Spaces that vanish with a citation behind them.
@@ -58,8 +59,14 @@ pub struct CitationFilter {
 impl CitationFilter {
     /// For an answer that was given so many sources, from 1.
     pub fn new(sources: u32) -> Self {
+        Self::between(1, sources)
+    }
+
+    /// For an answer that was given the sources of these numbers.
+    pub fn between(first: u32, last: u32) -> Self {
         Self {
-            sources,
+            first,
+            last,
             code: CodeSpans::default(),
             state: State::Text,
             blank: String::new(),
@@ -192,7 +199,7 @@ impl CitationFilter {
             self.state = State::Marker(held);
         } else if markers::is_doubtful(&held) && self.is_behind_word() {
             self.give_up(&held, checked);
-        } else if let Some(numbers) = markers::numbers(&held, self.sources) {
+        } else if let Some(numbers) = markers::numbers(&held, self.last) {
             self.cite(&numbers, checked);
         } else {
             self.give_up(&held, checked);
@@ -250,7 +257,7 @@ impl CitationFilter {
     fn cite(&mut self, numbers: &[u32], checked: &mut Checked) {
         let valid = numbers
             .iter()
-            .filter(|number| (1..=self.sources).contains(*number));
+            .filter(|number| (self.first..=self.last).contains(*number));
         let valid: Vec<u32> = valid.copied().collect();
         let left_out = numbers.len() - valid.len();
         self.removed += u32::try_from(left_out).unwrap_or(u32::MAX);

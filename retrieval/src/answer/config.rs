@@ -1,11 +1,17 @@
 //! Settings of answers; the values live in `cli/default.toml`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use tributary_schemas::ask::Workflow;
+use tributary_schemas::understanding::Intent;
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::tables::TableConfig;
-use crate::workflows::{OnDemandConfig, TextbookConfig};
+use crate::workflows::{
+    CodeExplanationConfig, CourseConfig, ErrorMapConfig, GeneralConfig, OnDemandConfig, Scope,
+    Side, TextbookConfig,
+};
 
 /// The section `[query_api.answer]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -13,6 +19,8 @@ use crate::workflows::{OnDemandConfig, TextbookConfig};
 pub struct AnswerConfig {
     /// Which workflow answers a question that names none.
     pub workflow: Workflow,
+    /// Which one does so for questions of an intent.
+    pub by_intent: BTreeMap<Intent, Workflow>,
     /// Passages of a question that does not say how many.
     pub top_k: usize,
     /// Relevance of the best passage below which the question is refused, 0 to 1.
@@ -35,6 +43,14 @@ pub struct AnswerConfig {
     pub refusal: Sentences,
     /// What is said to a greeting, where no model answers it.
     pub greeting: Sentences,
+    /// What the workflow `general` searches.
+    pub general: GeneralConfig,
+    /// What the workflow `error_map` does.
+    pub error_map: ErrorMapConfig,
+    /// How source code is explained.
+    pub code: CodeExplanationConfig,
+    /// The parts of the workflow `course`.
+    pub course: CourseConfig,
     /// What the workflow `textbook` does beside.
     pub textbook: TextbookConfig,
     /// How a model searches by itself.
@@ -74,6 +90,30 @@ impl AnswerConfig {
         }
     }
 
+    /// The parts of the documents that workflows search, with the keys under which they stand.
+    pub fn scopes(&self) -> Vec<(String, &Scope)> {
+        let of_sides = |workflow: &'static str, sides: &'_ [Side]| -> Vec<String> {
+            let places = 0..sides.len();
+            places
+                .map(|at| format!("{workflow}.sides[{at}].scope"))
+                .collect()
+        };
+        let general = of_sides("general", &self.general.sides);
+        let error_map = of_sides("error_map", &self.error_map.sides);
+        let sides = self.general.sides.iter().chain(&self.error_map.sides);
+        let sides = general
+            .into_iter()
+            .chain(error_map)
+            .zip(sides.map(|side| &side.scope));
+        let others = [
+            ("code.scope", &self.code.scope),
+            ("course.textbook", &self.course.textbook),
+            ("course.code", &self.course.code),
+        ];
+        let others = others.map(|(key, scope)| (key.to_owned(), scope));
+        sides.chain(others).collect()
+    }
+
     /// Everything that is wrong with the values, one line each.
     pub fn problems(&self) -> Vec<String> {
         let share = 0.0..=1.0;
@@ -105,6 +145,10 @@ impl AnswerConfig {
             .chain(self.textbook.problems())
             .chain(self.on_demand.problems())
             .chain(self.table.problems())
+            .chain(self.general.problems())
+            .chain(self.error_map.problems())
+            .chain(self.code.problems())
+            .chain(self.course.problems())
             .map(|rule| format!("query_api.answer.{rule}"))
             .collect()
     }

@@ -105,7 +105,7 @@ fn whole(source: &Source) -> Extract {
 }
 
 /// What looks like a citation and is one of the document's own.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     replaced(text, |number, _| format!("\\[{number}\\]"))
 }
 

@@ -4,20 +4,22 @@
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
+use serde_json::{Value, json};
 use tributary_models::chat::{
     ChatRequest, ChatResult, Delta, DeltaStream, Ending, Finish, RoleModel,
 };
 use tributary_models::prompts::Prompt;
 use tributary_schemas::Result;
-use tributary_schemas::ask::{AskEvent, Round, Source};
+use tributary_schemas::ask::{AskEvent, Quotation, Round, Source};
 
 use super::Earlier;
 use super::citations::{Checked, CitationFilter};
 use super::refusal::RefusalGate;
+use super::verbatim::VerbatimCode;
 use crate::events::Events;
 use crate::prompts::{NumberedPassage, ToAnswer};
 
-/// Characters of an earlier answer that a model is shown.
+/// Characters of an earlier question and of its answer that a model is shown.
 const MAXIMUM_ROUND_CHARACTERS: usize = 400;
 /// Characters of an answer for each of its tokens: more is a server that does not stop.
 const CHARACTERS_PER_TOKEN: usize = 12;
@@ -40,6 +42,29 @@ pub struct Task<'a> {
     pub reply_tokens: usize,
     /// Longest time that it may take.
     pub deadline: Duration,
+    /// What the form of the answer asks of it.
+    pub form: &'a Form,
+}
+
+/// What the form of an answer asks of the model that writes it.
+pub struct Form {
+    /// What the prompt is given beside; an object.
+    pub values: Value,
+    /// The event in which text goes out.
+    pub chunk: fn(String) -> AskEvent,
+    /// Where code must be that of the sources: what is said below code of none, and the number of
+    /// the heading from which on nothing is let through.
+    pub verbatim: Option<(String, usize)>,
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self {
+            values: Value::Null,
+            chunk: |text| AskEvent::AnswerChunk { text },
+            verbatim: None,
+        }
+    }
 }
 
 /// What came of it.
@@ -61,6 +86,8 @@ pub struct Generated {
     pub ending: Option<Ending>,
     /// When the first text could be shown.
     pub first_text: Option<Instant>,
+    /// Code that was held against the sources.
+    pub quotations: Vec<Quotation>,
 }
 
 /// Streams an answer. An error only where nothing was shown yet, so that another way can answer.
@@ -72,10 +99,15 @@ pub async fn generate(
     let whole = request(task, task.sources).map_err(unrendered)?;
     let render = |sources: &[Source]| request(task, sources).unwrap_or_else(|_| whole.clone());
     let fitted = model.stream_of_parts(task.sources, render).await?;
-    let count = u32::try_from(fitted.parts).unwrap_or(u32::MAX);
+    let shown = task.sources.get(..fitted.parts).unwrap_or(task.sources);
+    let first = shown.first().map_or(1, |source| source.number);
+    let last = shown.last().map_or(0, |source| source.number);
+    let verbatim = task.form.verbatim.as_ref();
     let mut writing = Writing {
         gate: RefusalGate::new(task.refusal),
-        filter: CitationFilter::new(count),
+        verbatim: verbatim.map(|(unknown, headings)| VerbatimCode::new(shown, unknown, *headings)),
+        filter: CitationFilter::between(first, last),
+        chunk: task.form.chunk,
         generated: Generated {
             sources: fitted.parts,
             ..Generated::default()
@@ -102,6 +134,10 @@ fn request(task: &Task<'_>, sources: &[Source]) -> Result<ChatRequest> {
         passages: numbered(sources),
         refusal: task.refusal,
     };
+    let mut values = json!(values);
+    if let (Some(all), Some(more)) = (values.as_object_mut(), task.form.values.as_object()) {
+        all.extend(more.clone());
+    }
     let mut request = task.prompt.request(values, task.reply_tokens)?;
     request.deadline = Some(Instant::now() + task.deadline);
     Ok(request)
@@ -116,12 +152,19 @@ pub fn numbered(sources: &[Source]) -> Vec<NumberedPassage> {
     sources.iter().map(passage).collect()
 }
 
-/// Title and sections, then the text.
+/// Title and sections, what code does, then the text.
 pub fn shown(source: &Source) -> String {
     let mut place = vec![source.title.as_str()];
     place.extend(source.section_path.iter().map(String::as_str));
     place.dedup();
-    format!("{}\n\n{}", place.join(" › "), source.text)
+    let place = place.join(" › ");
+    match (&source.description, source.lines) {
+        (Some(description), Some(lines)) => format!(
+            "{place}:{}-{}\n\n{description}\n\n{}",
+            lines.first, lines.last, source.text
+        ),
+        _ => format!("{place}\n\n{}", source.text),
+    }
 }
 
 /// What was said before, as a model is shown it.
@@ -142,14 +185,21 @@ pub fn rounds_shown(rounds: &[Round]) -> String {
             .chars()
             .take(MAXIMUM_ROUND_CHARACTERS)
             .collect();
-        format!("Q: {}\nA: {answer}", round.question)
+        let question: String = round
+            .question
+            .chars()
+            .take(MAXIMUM_ROUND_CHARACTERS)
+            .collect();
+        format!("Q: {question}\nA: {answer}")
     };
     rounds.iter().map(line).collect::<Vec<_>>().join("\n\n")
 }
 
 struct Writing<'a> {
     gate: RefusalGate,
+    verbatim: Option<VerbatimCode>,
     filter: CitationFilter,
+    chunk: fn(String) -> AskEvent,
     generated: Generated,
     events: &'a Events,
 }
@@ -199,6 +249,11 @@ impl Writing<'_> {
             return;
         }
         self.write(&text).await;
+        if let Some(mut verbatim) = self.verbatim.take() {
+            let rest = verbatim.finish();
+            self.generated.quotations = verbatim.quotations().to_vec();
+            self.write(&rest).await;
+        }
         let rest = self.filter.finish();
         self.show(rest).await;
         self.generated.removed_citations = self.filter.removed();
@@ -206,7 +261,11 @@ impl Writing<'_> {
     }
 
     async fn write(&mut self, text: &str) {
-        let checked = self.filter.push(text);
+        let text = match &mut self.verbatim {
+            Some(verbatim) => verbatim.push(text),
+            None => text.to_owned(),
+        };
+        let checked = self.filter.push(&text);
         self.show(checked).await;
     }
 
@@ -214,8 +273,7 @@ impl Writing<'_> {
         if !checked.text.is_empty() {
             self.generated.first_text.get_or_insert_with(Instant::now);
             self.generated.text.push_str(&checked.text);
-            let text = checked.text;
-            self.events.send(AskEvent::AnswerChunk { text }).await;
+            self.events.send((self.chunk)(checked.text)).await;
         }
         for number in checked.cited {
             self.events.send(AskEvent::Citation { number }).await;

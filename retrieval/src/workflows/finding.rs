@@ -1,6 +1,6 @@
 //! What workflows share before they answer: the question understood, passages found and shown.
 
-use tributary_schemas::ask::{AskEvent, AskRequest, Retrieved, Source};
+use tributary_schemas::ask::{AskEvent, AskRequest, Retrieved, SideFound, Source};
 use tributary_schemas::review::Review;
 use tributary_schemas::search::{Hit, QueryPlan, SearchRequest};
 use tributary_schemas::table_query::{ANSWERED, TableAnswer};
@@ -28,6 +28,10 @@ pub struct Found {
     pub review: Option<Review>,
     /// What tables say.
     pub table: Option<Box<TableAnswer>>,
+    /// What each side found, where there are sides.
+    pub sides: Vec<SideFound>,
+    /// Relevance of the best passage below which nothing answers.
+    pub refuse_below: f32,
 }
 
 impl Found {
@@ -57,16 +61,23 @@ impl Found {
 }
 
 impl Found {
-    /// Nothing, since nothing was searched for.
-    pub fn nothing(understanding: Understanding) -> Self {
+    /// Hits without anything beside.
+    pub fn new(
+        asker: &Asker,
+        understanding: Understanding,
+        hits: Vec<Hit>,
+        degraded: Vec<String>,
+    ) -> Self {
         Self {
             understanding,
-            hits: Vec::new(),
+            hits,
             sources: Vec::new(),
             plans: Vec::new(),
-            degraded: Vec::new(),
+            degraded,
             review: None,
             table: None,
+            sides: Vec::new(),
+            refuse_below: asker.config().refuse_below,
         }
     }
 }
@@ -86,9 +97,14 @@ pub async fn understand(
         .understand(question, &asked.history, rewrite)
         .await;
     steps.end("understanding");
-    let event = AskEvent::Understanding(Box::new(understood.understanding.clone()));
-    events.send(event).await;
+    tell(&understood.understanding, events).await;
     understood
+}
+
+/// Says what the question means.
+pub async fn tell(understanding: &Understanding, events: &Events) {
+    let event = AskEvent::Understanding(Box::new(understanding.clone()));
+    events.send(event).await;
 }
 
 /// Searches for all that the question means.
@@ -111,18 +127,15 @@ pub async fn search(
     };
     let response = outcome.response;
     let sources = sources(asker, &near(asker, &response.hits));
+    let degraded = response.degraded.into_iter().chain(degraded).collect();
     Ok(Found {
-        understanding,
         sources,
         plans: if asked.request.explain {
             plans
         } else {
             Vec::new()
         },
-        degraded: response.degraded.into_iter().chain(degraded).collect(),
-        hits: response.hits,
-        review: None,
-        table: None,
+        ..Found::new(asker, understanding, response.hits, degraded)
     })
 }
 
@@ -133,8 +146,8 @@ pub async fn permit(asker: &Asker) -> Result<tokio::sync::SemaphorePermit<'_>, S
 }
 
 /// Says what was found.
-pub async fn show(asker: &Asker, found: &Found, took_ms: f64, events: &Events) {
-    let sources = match is_answerable(asker, found) {
+pub async fn show(found: &Found, took_ms: f64, events: &Events) {
+    let sources = match is_answerable(found) {
         true => found.sources.clone(),
         false => Vec::new(),
     };
@@ -177,13 +190,19 @@ pub fn near(asker: &Asker, hits: &[Hit]) -> Vec<Hit> {
 
 /// Whether a hit may say something beside a better one.
 pub fn is_near(asker: &Asker, hit: &Hit) -> bool {
-    let least = asker.config().refuse_below * NEAR;
+    is_near_to(hit, asker.config().refuse_below)
+}
+
+/// The same where answers are refused below this relevance.
+pub fn is_near_to(hit: &Hit, refuse_below: f32) -> bool {
+    let least = refuse_below * NEAR;
     hit.relevance.is_none_or(|relevance| relevance >= least)
 }
 
-/// Whether the best passage is relevant enough; one whose relevance nobody estimates is.
-pub fn is_answerable(asker: &Asker, found: &Found) -> bool {
-    let best = found.hits.iter().map(|hit| hit.relevance.unwrap_or(1.0));
-    let is_near = best.fold(0.0, f32::max) >= asker.config().refuse_below;
-    (is_near || found.has_rows()) && !found.sources.is_empty()
+/// Whether the best passage is relevant enough, or tables have rows. Where nobody estimates the
+/// relevance of any, one is enough.
+pub fn is_answerable(found: &Found) -> bool {
+    let known = found.hits.iter().filter_map(|hit| hit.relevance);
+    let best = known.reduce(f32::max).unwrap_or(1.0);
+    (best >= found.refuse_below || found.has_rows()) && !found.sources.is_empty()
 }

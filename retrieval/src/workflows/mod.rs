@@ -2,17 +2,26 @@
 //! answer. Which one answers, the request says, else the configuration.
 
 mod calling;
+mod code;
+mod course;
+mod error_map;
 mod finding;
 mod general;
 mod grading;
 mod on_demand;
 mod saying;
+mod sides;
 mod summing;
 mod table;
 mod textbook;
 
+pub use code::CodeExplanationConfig;
+pub use course::{CourseConfig, Heading};
+pub use error_map::{EnvironmentField, ErrorMapConfig};
+pub use general::GeneralConfig;
 pub use grading::{Grade, ToGrade};
 pub use on_demand::OnDemandConfig;
+pub use sides::{Scope, Side, SideText};
 pub use summing::SummedUp;
 pub use textbook::TextbookConfig;
 
@@ -23,8 +32,9 @@ use tokio::sync::Semaphore;
 use tributary_models::TokenCounter;
 use tributary_models::chat::{ChatModels, Meter, Role};
 use tributary_models::prompts::Prompts;
-use tributary_schemas::Result;
 use tributary_schemas::ask::{Answer, AskRequest, Retrieval, Round, StepTime, Tokens, Workflow};
+use tributary_schemas::understanding::Intent;
+use tributary_schemas::{Error, ErrorKind, Filter, Result};
 use tributary_store::blobs::Blobs;
 
 use crate::access::Principal;
@@ -34,6 +44,7 @@ use crate::error::SearchError;
 use crate::events::Events;
 use crate::retriever::Retriever;
 use crate::tables::TableReader;
+use crate::understand::rules::intent;
 use crate::understand::{Understander, is_smalltalk};
 
 /// What questions are answered with.
@@ -61,7 +72,11 @@ pub struct Asker {
     search_permits: Semaphore,
 }
 
+/// Bytes of a question that tell what it wants.
+const TELLING_BYTES: usize = 8192;
+
 /// A question on its way.
+#[derive(Clone, Debug)]
 pub struct Asked {
     /// Of the answer.
     pub id: String,
@@ -76,9 +91,11 @@ pub struct Asked {
 }
 
 impl Asker {
-    /// Joins the parts. `Invalid` if the settings contradict each other.
+    /// Joins the parts. `Invalid` if the settings contradict each other or name a knowledge set
+    /// that does not exist.
     pub fn new(parts: AskerParts) -> Result<Self> {
         parts.config.check()?;
+        check_sets(&parts)?;
         let searches = match parts.config.concurrent_searches {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             given => given.min(Semaphore::MAX_PERMITS),
@@ -113,8 +130,12 @@ impl Asker {
         request: &AskRequest,
         principal: &Principal,
     ) -> std::result::Result<(), SearchError> {
-        let search = finding::search_request(self, request, &request.question);
         let workflow = self.workflow(request);
+        let text = match workflow {
+            Workflow::ErrorMap => error_map::checked(self, request)?,
+            _ => request.question.clone(),
+        };
+        let search = finding::search_request(self, request, &text);
         if request.retrieval == Retrieval::OnDemand && workflow != Workflow::General {
             return Err(SearchError::Invalid(format!(
                 "retrieval is on_demand and workflow is {}: on demand is for `general` alone",
@@ -160,6 +181,9 @@ impl Asker {
         match self.workflow(&asked.request) {
             Workflow::General => general::answer(self, asked, events).await,
             Workflow::Textbook => textbook::answer(self, asked, events).await,
+            Workflow::ErrorMap => error_map::answer(self, asked, events).await,
+            Workflow::Code => code::answer(self, asked, events).await,
+            Workflow::Course => course::answer(self, asked, events).await,
             Workflow::Table => table::answer(self, asked, events).await,
         }
     }
@@ -172,10 +196,55 @@ impl Asker {
         !may_answer && is_smalltalk(request.question.trim())
     }
 
-    /// Which workflow answers a question: that of the request, else the configured one.
+    /// Which workflow answers a question: that of the request, else that of its intent as the rules
+    /// see it, else the configured one. On demand is for `general` alone, whatever the intent.
     pub fn workflow(&self, request: &AskRequest) -> Workflow {
-        request.workflow.unwrap_or(self.parts.config.workflow)
+        let config = &self.parts.config;
+        let is_free = request.retrieval == Retrieval::Automatic && !config.by_intent.is_empty();
+        let by_intent = || {
+            let intent = is_free.then(|| intent_of(&request.question))?;
+            config.by_intent.get(&intent).copied()
+        };
+        let named = request.workflow.or_else(by_intent);
+        named.unwrap_or(config.workflow)
     }
+}
+
+/// What a question wants, by rules. Of a long text the end tells it, as of every log.
+fn intent_of(question: &str) -> Intent {
+    let from = question.len().saturating_sub(TELLING_BYTES);
+    let from = (from..=question.len()).find(|at| question.is_char_boundary(*at));
+    intent::intent(
+        from.and_then(|from| question.get(from..))
+            .unwrap_or(question),
+    )
+}
+
+impl Asked {
+    /// The same question, asked of a part of the documents.
+    fn within(&self, scope: Filter) -> Self {
+        let mut asked = self.clone();
+        asked.request.filter = asked.request.filter.narrowed_to(scope);
+        asked
+    }
+}
+
+/// Sets that the configuration names must be there: a side without one would find nothing, and
+/// nobody would know why.
+fn check_sets(parts: &AskerParts) -> Result<()> {
+    for (key, scope) in parts.config.scopes() {
+        parts
+            .retriever
+            .check_sets(&scope.knowledge_sets)
+            .map_err(|error| {
+                let problem = format!("query_api.answer.{key}: {error}");
+                let hint = error
+                    .hint()
+                    .unwrap_or("name a set of taxonomy.knowledge_sets_file");
+                Error::new(ErrorKind::Invalid, problem).with_hint(hint)
+            })?;
+    }
+    Ok(())
 }
 
 /// Times the steps of an answer.

@@ -80,7 +80,7 @@ pub async fn search(
         asked,
         events,
         left: asker.config().on_demand.searches,
-        found: nothing_yet(understood.clone()),
+        found: nothing_yet(asker, understood.clone()),
     };
     let last = match asker.parts.chat.role(Role::Answer) {
         Some(model) => searching.run(&model).await?,
@@ -115,11 +115,11 @@ fn says_something(reply: &Completion) -> bool {
     reply.ending.calls.is_empty() && !text.is_empty() && text != DONE
 }
 
-fn nothing_yet(understood: Understood) -> Found {
+fn nothing_yet(asker: &Asker, understood: Understood) -> Found {
+    let degraded = understood.degraded.into_iter().collect();
     Found {
-        degraded: understood.degraded.into_iter().collect(),
         review: Some(Review::default()),
-        ..Found::nothing(understood.understanding)
+        ..Found::new(asker, understood.understanding, Vec::new(), degraded)
     }
 }
 

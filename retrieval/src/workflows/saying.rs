@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tributary_models::chat::{Completion, Role, RoleModel};
-use tributary_schemas::ask::{Answer, AskEvent, Source, Span, Support, Verdict};
+use tributary_schemas::ask::{
+    Answer, AskEvent, ErrorMap, Quotation, Section, Source, Span, Support, Verdict,
+};
 use tributary_schemas::search::Hit;
 use tributary_schemas::table_query::{ANSWERED, TableAnswer};
 use tributary_schemas::understanding::{Intent, Understanding};
@@ -14,7 +16,8 @@ use tributary_taxonomy::language::is_chinese;
 
 use super::finding::{Found, is_answerable};
 use super::{Asked, Asker, Steps};
-use crate::answer::generate::{Generated, Task, generate};
+use crate::answer::form::{Part, sections};
+use crate::answer::generate::{Form, Generated, Task, generate};
 use crate::answer::{CitationFilter, extractive, passages, support};
 use crate::elapsed::elapsed_ms;
 use crate::error::SearchError;
@@ -32,16 +35,50 @@ const LESSER_HISTORY: &str = "history";
 /// What is named where a model answers in another language than the question's.
 const OTHER_LANGUAGE: &str = "answer_language";
 
+/// What is named where an answer lacks the parts of its form.
+const LESSER_FORM: &str = "form";
+
 /// An answer, before it is written down with all that belongs to it.
 #[derive(Default)]
-struct Said {
-    text: String,
-    verdict: Option<Verdict>,
-    support: Vec<Support>,
-    marks: Vec<(u32, Span)>,
-    cited: Vec<u32>,
-    removed_citations: u32,
-    model: Option<String>,
+pub struct Said {
+    pub text: String,
+    /// `Refused` when absent.
+    pub verdict: Option<Verdict>,
+    pub support: Vec<Support>,
+    pub marks: Vec<(u32, Span)>,
+    pub cited: Vec<u32>,
+    pub removed_citations: u32,
+    pub model: Option<String>,
+    pub sections: Vec<Section>,
+    pub quotations: Vec<Quotation>,
+    pub error_map: Option<Box<ErrorMap>>,
+}
+
+/// How a workflow has its answers written.
+pub struct Manner {
+    /// Name of the prompt.
+    pub prompt: &'static str,
+    /// What the form asks of the model.
+    pub form: Form,
+    /// The parts of an answer; none where it has no form.
+    pub parts: &'static [Part],
+    /// Least share of the words of a statement that must stand in what it cites.
+    pub minimum_coverage: f32,
+    /// Tokens of the reply at most, where they are not those of every answer.
+    pub reply_tokens: Option<usize>,
+}
+
+impl Manner {
+    /// An answer without a form.
+    pub fn plain(asker: &Asker, prompt: &'static str) -> Self {
+        Self {
+            prompt,
+            form: Form::default(),
+            parts: &[],
+            minimum_coverage: asker.config().minimum_coverage,
+            reply_tokens: None,
+        }
+    }
 }
 
 /// Answers from what was found, by the prompt of this name, or refuses.
@@ -49,25 +86,17 @@ pub async fn answer(
     asker: &Asker,
     asked: &Asked,
     mut found: Found,
-    prompt: &str,
+    prompt: &'static str,
     events: &Events,
     mut steps: Steps,
 ) -> Result<Answer, SearchError> {
-    let is_chinese = is_chinese(&asked.request.question);
-    let said = if is_answerable(asker, &found) {
-        events.step("answer").await;
-        let saying = Saying {
-            asker,
-            asked,
-            prompt,
-            events,
-        };
-        let said = saying.say(&mut found, &mut steps).await?;
-        steps.end("answer");
-        said
-    } else {
-        refused(asker.config().refusal.sentence(is_chinese), events).await
+    let saying = Saying {
+        asker,
+        asked,
+        manner: &Manner::plain(asker, prompt),
+        events,
     };
+    let said = saying.part(&mut found, &mut steps).await?;
     Ok(written(asker, asked, found, said, steps))
 }
 
@@ -115,7 +144,13 @@ pub async fn greeted(asker: &Asker, asked: &Asked, events: &Events) -> Answer {
         verdict: Some(Verdict::Unsourced),
         ..Said::default()
     };
-    written(asker, asked, Found::nothing(understanding), said, steps)
+    written(
+        asker,
+        asked,
+        Found::new(asker, understanding, Vec::new(), Vec::new()),
+        said,
+        steps,
+    )
 }
 
 /// An answer that no model of the role `answer` wrote.
@@ -156,11 +191,11 @@ pub async fn told(
 }
 
 /// What an answer is said with.
-struct Saying<'a> {
-    asker: &'a Asker,
-    asked: &'a Asked,
-    prompt: &'a str,
-    events: &'a Events,
+pub struct Saying<'a> {
+    pub asker: &'a Asker,
+    pub asked: &'a Asked,
+    pub manner: &'a Manner,
+    pub events: &'a Events,
 }
 
 async fn refused(sentence: &str, events: &Events) -> Said {
@@ -175,23 +210,75 @@ async fn refused(sentence: &str, events: &Events) -> Said {
 }
 
 impl Saying<'_> {
-    /// The model's answer, or one in the words of the sources.
-    async fn say(&self, found: &mut Found, steps: &mut Steps) -> Result<Said, SearchError> {
+    /// The model's answer, one in the words of the sources, or the sentence of a refusal.
+    pub async fn part(&self, found: &mut Found, steps: &mut Steps) -> Result<Said, SearchError> {
+        if !is_answerable(found) {
+            return Ok(self.refuse().await);
+        }
+        self.events.step("answer").await;
+        let said = match self.by_role(found, steps).await? {
+            Some(said) => said,
+            None => self.extract(found).await?,
+        };
+        steps.end("answer");
+        Ok(said)
+    }
+
+    /// The fixed sentence.
+    pub async fn refuse(&self) -> Said {
+        let sentence = self.asker.config().refusal.sentence(self.is_chinese());
+        refused(sentence, self.events).await
+    }
+
+    /// The model's answer, held against its sources; `None`, which `degraded` names, without one.
+    pub async fn by_role(
+        &self,
+        found: &mut Found,
+        steps: &mut Steps,
+    ) -> Result<Option<Said>, SearchError> {
         let generated = match self.asker.parts.chat.role(Role::Answer) {
             Some(model) => self.by_model(found, &model).await?,
             None => None,
         };
         match generated {
-            Some(generated) => self.said(found, generated, steps).await,
+            Some(generated) => Ok(Some(self.said(found, generated, steps).await?)),
             None => {
                 degrade(&mut found.degraded, LESSER_ANSWER);
-                self.extract(found).await
+                Ok(None)
             }
         }
     }
 
-    fn is_chinese(&self) -> bool {
+    /// Whether the answer is in Chinese.
+    pub fn is_chinese(&self) -> bool {
         is_chinese(&self.asked.request.question)
+    }
+
+    /// Shows more of the answer.
+    pub async fn show(&self, said: &mut Said, text: &str) {
+        said.text.push_str(text);
+        let chunk = self.manner.form.chunk;
+        self.events.send(chunk(text.to_owned())).await;
+    }
+
+    /// Says that a source is cited, the first time.
+    pub async fn cite(&self, said: &mut Said, number: u32) {
+        if !said.cited.contains(&number) {
+            said.cited.push(number);
+            self.events.send(AskEvent::Citation { number }).await;
+        }
+    }
+
+    /// Finds the parts of the form in the answer, and names where they are lacking.
+    pub fn divide(&self, said: &mut Said, found: &mut Found) {
+        said.sections = sections(&said.text, self.manner.parts);
+        let is_refused = said
+            .verdict
+            .is_none_or(|verdict| verdict == Verdict::Refused);
+        let has_form = said.sections.len() >= 2;
+        if !self.manner.parts.is_empty() && !has_form && !is_refused {
+            degrade(&mut found.degraded, LESSER_FORM);
+        }
     }
 
     /// `None` if the model gave no answer, which the log tells.
@@ -202,7 +289,11 @@ impl Saying<'_> {
     ) -> Result<Option<Generated>, SearchError> {
         let config = self.asker.config();
         let language = if self.is_chinese() { "zh" } else { "en" };
-        let prompt = self.asker.parts.prompts.get(self.prompt, Some(language))?;
+        let prompt = self
+            .asker
+            .parts
+            .prompts
+            .get(self.manner.prompt, Some(language))?;
         let task = Task {
             prompt: &prompt,
             question: &found.understanding.standalone_question,
@@ -210,8 +301,9 @@ impl Saying<'_> {
             earlier: &self.asked.earlier,
             sources: &found.sources,
             refusal: config.refusal.sentence(self.is_chinese()),
-            reply_tokens: config.reply_tokens,
+            reply_tokens: self.manner.reply_tokens.unwrap_or(config.reply_tokens),
             deadline: Duration::from_millis(config.deadline_ms),
+            form: &self.manner.form,
         };
         match generate(model, &task, self.events).await {
             Ok(generated) if generated.refused || !generated.text.trim().is_empty() => {
@@ -228,12 +320,20 @@ impl Saying<'_> {
         }
     }
 
-    async fn extract(&self, found: &Found) -> Result<Said, SearchError> {
+    /// The sentences of these sources that say most of the question.
+    pub async fn best_sentences(
+        &self,
+        found: &Found,
+        sources: Vec<Source>,
+    ) -> Result<extractive::Extract, SearchError> {
         let question = found.understanding.standalone_question.clone();
-        let (intent, sources) = (found.understanding.intent, found.sources.clone());
+        let intent = found.understanding.intent;
         let analyzer = self.asker.parts.retriever.analyzer();
-        let extract = blocking(move || extractive::extract(&question, intent, &sources, &analyzer));
-        let extract = extract.await?;
+        blocking(move || extractive::extract(&question, intent, &sources, &analyzer)).await
+    }
+
+    async fn extract(&self, found: &Found) -> Result<Said, SearchError> {
+        let extract = self.best_sentences(found, found.sources.clone()).await?;
         let mut cited: Vec<u32> = extract.marks.iter().map(|(number, _)| *number).collect();
         cited.dedup();
         let text = extract.answer.clone();
@@ -266,11 +366,11 @@ impl Saying<'_> {
         let ending = generated.ending.as_ref();
         let model = ending.map(|ending| ending.model.clone());
         if generated.refused {
-            let sentence = self.asker.config().refusal.sentence(self.is_chinese());
-            let said = refused(sentence, self.events).await;
+            let said = self.refuse().await;
             return Ok(Said { model, ..said });
         }
-        let supported = held_against_sources(self.asker, found, &generated.text).await?;
+        let minimum = self.manner.minimum_coverage;
+        let supported = held_against_sources(self.asker, found, &generated.text, minimum).await?;
         note_lacks(found, &generated, self.is_chinese());
         let is_whole = !generated.cut && supported.support.iter().all(|one| one.supported);
         let verdict = if is_whole {
@@ -288,7 +388,9 @@ impl Saying<'_> {
             marks: supported.marks,
             cited,
             removed_citations: generated.removed_citations,
+            quotations: generated.quotations,
             model,
+            ..Said::default()
         })
     }
 }
@@ -297,9 +399,9 @@ async fn held_against_sources(
     asker: &Asker,
     found: &Found,
     answer: &str,
+    minimum: f32,
 ) -> Result<support::Supported, SearchError> {
     let (answer, sources) = (answer.to_owned(), found.sources.clone());
-    let minimum = asker.config().minimum_coverage;
     let analyzer = asker.parts.retriever.analyzer();
     blocking(move || support::support(&answer, &sources, minimum, &analyzer)).await
 }
@@ -317,7 +419,13 @@ fn note_lacks(found: &mut Found, generated: &Generated, is_chinese_question: boo
 }
 
 /// Everything that belongs to an answer.
-fn written(asker: &Asker, asked: &Asked, mut found: Found, said: Said, mut steps: Steps) -> Answer {
+pub fn written(
+    asker: &Asker,
+    asked: &Asked,
+    mut found: Found,
+    said: Said,
+    mut steps: Steps,
+) -> Answer {
     let request = &asked.request;
     let is_chinese = is_chinese(&request.question);
     let verdict = said.verdict.unwrap_or(Verdict::Refused);
@@ -367,8 +475,27 @@ fn written(asker: &Asker, asked: &Asked, mut found: Found, said: Said, mut steps
         tokens_by_role: BTreeMap::new(),
         review: found.review,
         table: found.table,
+        sections: said.sections,
+        quotations: said.quotations,
+        sides: found.sides,
+        error_map: said.error_map,
         understanding: request.explain.then_some(found.understanding),
         plans: found.plans,
+    }
+}
+
+/// Whether a question is in Chinese.
+pub fn is_chinese_question(asked: &Asked) -> bool {
+    is_chinese(&asked.request.question)
+}
+
+/// Where a part of a text stands in it, in characters.
+pub fn span_of(text: &str, part: &str) -> Span {
+    let before = text.find(part).and_then(|at| text.get(..at));
+    let start = before.map_or(0, |before| before.chars().count());
+    Span {
+        start,
+        end: start + part.chars().count(),
     }
 }
 

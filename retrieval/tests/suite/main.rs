@@ -4,6 +4,7 @@
 mod canary;
 mod code;
 mod common;
+mod error_logs;
 mod prompts;
 mod tiers;
 mod understand;

@@ -7,10 +7,11 @@ use serde_json::json;
 use tributary_models::chat::{ChatRequest, Message};
 use tributary_models::prompts::{LANGUAGES, Prompts};
 use tributary_retrieval::prompts::{
-    ANSWER, ANSWER_GRADE, AnswerToGrade, CONVERSATION_SUMMARY, HYPOTHETICAL_PASSAGE,
-    NumberedPassage, ON_DEMAND, PROMPTS, QuestionToAnswer, QuestionToUnderstand, RELEVANCE,
-    RETRIEVAL_SUGGESTION, SUFFICIENCY, TABLE_SQL, TEXTBOOK_ANSWER, ToAnswer, ToJudgePassage,
-    ToJudgePassages, ToSearch, ToSuggest, ToSumUp, ToWriteSql, UNDERSTANDING,
+    ANSWER, ANSWER_GRADE, AnswerToGrade, CODE_EXPLANATION, CONVERSATION_SUMMARY, ERROR_MAP_ANSWER,
+    HYPOTHETICAL_PASSAGE, LOG_OR_QUESTION, NumberedPassage, ON_DEMAND, PROMPTS, QuestionToAnswer,
+    QuestionToUnderstand, RELEVANCE, RETRIEVAL_SUGGESTION, SUFFICIENCY, TABLE_SQL, TEXTBOOK_ANSWER,
+    ToAnswer, ToJudgePassage, ToJudgePassages, ToSearch, ToSuggest, ToSumUp, ToTellLog, ToWriteSql,
+    UNDERSTANDING,
 };
 
 fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
@@ -66,7 +67,21 @@ fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
         sql: "SELECT 1 FROM x",
         error: "no such table: x",
     };
+    let with = |more: serde_json::Value| {
+        let mut all = json!(answer);
+        let more = more.as_object().unwrap().clone();
+        all.as_object_mut().unwrap().extend(more);
+        all
+    };
+    let error = with(json!({"analysis": "A", "solution": "S", "has_solution": false}));
+    let code = with(
+        json!({"purpose": "P", "key_functions": "K", "flow": "F", "details": "D",
+        "relation": "R"}),
+    );
     let values = [
+        (ERROR_MAP_ANSWER, error),
+        (CODE_EXPLANATION, code),
+        (LOG_OR_QUESTION, json!(ToTellLog { text: history })),
         (TABLE_SQL, json!(sql)),
         (ANSWER_GRADE, json!(grade)),
         (CONVERSATION_SUMMARY, json!(to_sum_up)),

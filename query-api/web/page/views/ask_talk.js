@@ -227,13 +227,15 @@ class Talk {
 }
 
 /** What is known of an answer on its way. */
-const begun = () => ({ steps: [], text: "", sources: null, understanding: null, lastEvent: null, isBroken: false, isStopping: false });
+const begun = () => ({ steps: [], text: "", sources: null, code: null, understanding: null, lastEvent: null, isBroken: false, isStopping: false });
 
 const HAPPENED = {
   thinking: (turn, { step }) => { if (turn.live.steps.at(-1) !== step) turn.live.steps.push(step); },
   understanding: (turn, understanding) => { turn.live.understanding = understanding; },
   retrieval: (turn, { sources }) => { turn.live.sources = sources; },
+  code_retrieval: (turn, { sources }) => { turn.live.code = sources; },
   answer_chunk: (turn, { text }) => { turn.live.text += text; },
+  code_description_chunk: (turn, { text }) => { turn.live.text += text; },
   done: (turn, answer) => Object.assign(turn, { state: "answered", answer, meant: meantBy(turn) }),
   error: (turn, failure) => Object.assign(turn, { state: "failed", failure }),
 };

@@ -30,12 +30,18 @@ function shown(talk, turn, again) {
 
 /** What is done for every question; workflows have steps of their own beside. */
 const STEPS = ["understanding", "retrieval", "answer"];
+/** Where source code is searched instead. */
+const INSTEAD = { code_retrieval: "retrieval" };
 
 /** The steps that came, then those that come in any case. */
 function allSteps({ steps }) {
-  const latest = STEPS.findLastIndex((step) => steps.includes(step));
+  const came = steps.map((step) => INSTEAD[step] ?? step);
+  const latest = STEPS.findLastIndex((step) => came.includes(step));
   return [...steps, ...STEPS.slice(latest + 1)];
 }
+
+/** How many passages or definitions a step found, once it is known. */
+const foundBy = (step, live) => ({ retrieval: live.sources, code_retrieval: live.code })[step]?.length;
 
 function Working({ turn: { live } }) {
   if (!live) return null;
@@ -43,7 +49,7 @@ function Working({ turn: { live } }) {
   const { standalone_question: meant, question } = live.understanding ?? {};
   return html`<div class="answer">
     <ol class="steps">${allSteps(live).map((step, place) => html`<li key=${place} class=${classes(place < at && "done", place === at && "now")} aria-current=${place === at ? "step" : undefined}>
-      ${named("ask.step", step)}${step === "retrieval" && live.sources && html` <span class="quiet">${t("ask.found", { count: live.sources.length })}</span>`}</li>`)}</ol>
+      ${named("ask.step", step)}${foundBy(step, live) !== undefined && html` <span class="quiet">${t(step === "retrieval" ? "ask.found" : "ask.foundCode", { count: foundBy(step, live) })}</span>`}</li>`)}</ol>
     ${meant && meant !== question && html`<p class="quiet">${t("ask.meant", { question: meant })}</p>`}
     ${live.text && html`<div class="text plain">${live.text}</div>`}
     ${live.isBroken && html`<p class="notice">${t("ask.broken")}</p>`}
@@ -70,6 +76,7 @@ function Answered({ talk, turn, again }) {
     ${turn.meant && html`<p class="quiet">${t("ask.meant", { question: turn.meant })}</p>`}
     <${AnswerText} turn=${turn} />
     ${answer.table && html`<${AnswerTable} table=${answer.table} />`}
+    <${Quotations} answer=${answer} />
     ${lacks.length > 0 && html`<p class="notice">${t("ask.degraded", { what: lacks.map((what) => named("degraded", what)).join(", ") })}</p>`}
     ${answer.removed_citations > 0 && html`<p class="quiet">${t("ask.removed", { count: answer.removed_citations })}</p>`}
     <${Sources} turn=${turn} />
@@ -82,6 +89,17 @@ function Answered({ talk, turn, again }) {
     </div>
   </div>`;
 }
+
+/** Code and answers that stand in the sources word for word, or not. */
+function Quotations({ answer: { quotations = [] } }) {
+  const replaced = quotations.filter((quotation) => quotation.replaced).length;
+  const unknown = quotations.filter(({ source }) => source === undefined).length;
+  if (quotations.length === 0) return null;
+  return html`<p class="quiet">${t("ask.quoted", { count: quotations.length - unknown })}${replaced > 0 && html` ${t("ask.quotedReplaced", { count: replaced })}`}${unknown > 0 && html` ${t("ask.quotedUnknown", { count: unknown })}`}</p>`;
+}
+
+/** The file of a definition with its lines. */
+const linesOf = ({ lines }) => (lines ? `:${lines.first}-${lines.last}` : "");
 
 function Sources({ turn }) {
   const { sources } = turn.answer;
@@ -105,7 +123,7 @@ function Source({ source, turn }) {
     <span class="rank">[${source.number}]</span> <a href=${sourceAddress(source, turn)} onClick=${() => rememberTurn(turn)}>${titleOf(source)}</a>
     ${turn.answer.verdict !== "refused" && !source.cited && html` <span class="quiet">${t("ask.notCited")}</span>`}
     ${typeof source.relevance === "number" && html` <span class="relevance">${t("hit.relevance", { share: percent(source.relevance) })}</span>`}
-    <p class="where"><span class="file">${source.source} / ${source.source_path}</span>${source.section_path.map((title) => html`<span>${title}</span>`)}
+    <p class="where"><span class="file">${source.source} / ${source.source_path}${linesOf(source)}</span>${source.section_path.map((title) => html`<span>${title}</span>`)}
       ${source.pages.length > 0 && html`<span>${t("hit.pages", { count: source.pages.length, pages: ranges(source.pages) })}</span>`}</p>
     ${quotes.map((quote) => html`<blockquote>${quote}</blockquote>`)}
     <${Pictures} links=${source.images} />
@@ -119,6 +137,8 @@ function How({ answer }) {
   const rows = [
     ["ask.meantAs", meaning?.standalone_question],
     ["ask.searchedAlso", [...(meaning?.variants ?? []), ...(meaning?.sub_queries ?? [])].join(" · ")],
+    ["ask.sides", (answer.sides ?? []).map(({ name, found }) => `${name} ${t("ask.found", { count: found })}`).join(" · ")],
+    ["ask.errors", (answer.error_map?.errors ?? []).join(" · ")],
     ["ask.understoodBy", meaning && named("madeBy", meaning.made_by)],
     ["ask.model", answer.model],
     ["ask.tokens", answer.tokens && t("ask.tokenCounts", answer.tokens)],

@@ -144,13 +144,9 @@ pub async fn answer(asker: &Asker, asked: &Asked, events: &Events) -> Result<Ans
         _ => found.hits.into_iter().flatten().collect(),
     };
     let found = Found {
-        understanding: understood.understanding,
-        hits,
         sources,
-        plans: Vec::new(),
-        degraded,
-        review: None,
         table: Some(Box::new(table)),
+        ..Found::new(asker, understood.understanding, hits, degraded)
     };
     Ok(saying::told(asker, asked, found, told, events, steps).await)
 }

@@ -125,6 +125,8 @@ pub fn first_source(number: u32, table: &DocumentTable, passage: Passage) -> Sou
         kind: ChunkKind::Leaf,
         text: passage.text,
         language: passage.language,
+        description: None,
+        lines: None,
         images: Vec::new(),
         relevance: None,
         spans: Vec::new(),

@@ -3,7 +3,7 @@
 //! textbook does. Each step has a lesser way without a model, which `degraded` names.
 
 mod config;
-mod judging;
+pub mod judging;
 mod suggesting;
 
 use std::time::{Duration, Instant};
@@ -25,7 +25,18 @@ pub use config::TextbookConfig;
 /// Answers a question.
 pub async fn answer(asker: &Asker, asked: &Asked, events: &Events) -> Result<Answer, SearchError> {
     let mut steps = Steps::begin();
-    let mut found = suggest_and_find(asker, asked, events, &mut steps).await?;
+    let found = find(asker, asked, events, &mut steps).await?;
+    saying::answer(asker, asked, found, TEXTBOOK_ANSWER, events, steps).await
+}
+
+/// What the answer is made from, judged and, where it was not enough, completed.
+pub async fn find(
+    asker: &Asker,
+    asked: &Asked,
+    events: &Events,
+    steps: &mut Steps,
+) -> Result<Found, SearchError> {
+    let mut found = suggest_and_find(asker, asked, events, steps).await?;
     let question = found.understanding.standalone_question.clone();
     let round = Round {
         asker,
@@ -37,15 +48,15 @@ pub async fn answer(asker: &Asker, asked: &Asked, events: &Events) -> Result<Ans
     let searched: Vec<String> = searched.into_iter().map(str::to_owned).collect();
     round.keep_relevant(&mut found, 0, searched.clone()).await;
     let took_ms = steps.end("relevance");
-    finding::show(asker, &found, took_ms, events).await;
+    finding::show(&found, took_ms, events).await;
     let missing = round.missing(&mut found, &searched).await;
     steps.end("sufficiency");
     if !missing.is_empty() {
         round.second(&mut found, missing).await?;
         let took_ms = steps.end("second_retrieval");
-        finding::show(asker, &found, took_ms, events).await;
+        finding::show(&found, took_ms, events).await;
     }
-    saying::answer(asker, asked, found, TEXTBOOK_ANSWER, events, steps).await
+    Ok(found)
 }
 
 /// The first round: what the question means and what a model suggests, asked for at the same time.
@@ -73,12 +84,12 @@ async fn suggest_and_find(
     }
     found.review = Some(Review {
         suggestion,
-        rounds: Vec::new(),
+        ..Review::default()
     });
     Ok(found)
 }
 
-fn calls<'a>(asker: &'a Asker, question: &'a str) -> Calls<'a> {
+pub fn calls<'a>(asker: &'a Asker, question: &'a str) -> Calls<'a> {
     let config = asker.config().textbook;
     Calls {
         asker,
