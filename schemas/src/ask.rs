@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::report::{Depth, Outline, Report, WrittenSection};
 use crate::review::Review;
 use crate::search::{QueryPlan, Strategy};
 use crate::understanding::Understanding;
@@ -21,17 +22,20 @@ pub enum Workflow {
     /// Suggest what to search for, judge each passage and whether all of them are enough, search
     /// once more for what is missing, answer as a textbook explains.
     Textbook,
+    /// Plan sections, search for all of their questions at once, write the sections at the same time.
+    Report,
 }
 
 impl Workflow {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::General, Self::Textbook];
+    pub const ALL: [Self; 3] = [Self::General, Self::Textbook, Self::Report];
 
     /// The name used in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::General => "general",
             Self::Textbook => "textbook",
+            Self::Report => "report",
         }
     }
 
@@ -98,6 +102,13 @@ pub struct AskRequest {
     /// Which workflow answers; the server's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Workflow>,
+    /// How many sections a report has, `general` when absent; with the workflow `report` alone.
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub depth: Option<Depth>,
     /// Who decides what is searched for; `on_demand` goes with the workflow `general`.
     #[serde(default)]
     pub retrieval: Retrieval,
@@ -318,6 +329,9 @@ pub struct Answer {
     /// How the passages were chosen, from a workflow that judges them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Review>,
+    /// The sections of a report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Report>,
     /// With `explain`: how the question was understood.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub understanding: Option<Understanding>,
@@ -356,7 +370,7 @@ pub enum AskEvent {
     /// What was found for it. It comes again where more was searched for; the last one holds.
     Retrieval(Retrieved),
     /// What is being done, by its name: `understanding`, `suggestion`, `retrieval`, `relevance`,
-    /// `sufficiency`, `second_retrieval`, `answer`.
+    /// `sufficiency`, `second_retrieval`, `answer`; of a report `outline` and `sections`.
     Thinking {
         /// Name of the step.
         step: String,
@@ -371,6 +385,10 @@ pub enum AskEvent {
         /// Number of the source.
         number: u32,
     },
+    /// What sections a report will have.
+    Outline(Outline),
+    /// A section of a report is written; they come in the order in which they end.
+    Section(Box<WrittenSection>),
     /// The whole answer.
     Done(Box<Answer>),
     /// There will be no answer.
@@ -386,6 +404,8 @@ impl AskEvent {
             Self::Thinking { .. } => "thinking",
             Self::AnswerChunk { .. } => "answer_chunk",
             Self::Citation { .. } => "citation",
+            Self::Outline(_) => "outline",
+            Self::Section(_) => "section",
             Self::Done(_) => "done",
             Self::Error(_) => "error",
         }

@@ -12,6 +12,7 @@ use crate::ask::{Answer, AskEvent, AskRequest};
 use crate::code_search::{CodeSearchRequest, CodeSearchResponse};
 use crate::conversation::{Conversation, Turn};
 use crate::external_step::{ExternalReply, ExternalRequest};
+use crate::judging::{Explanation, Judgement, QuestionToJudge};
 use crate::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use crate::search::{QueryPlan, SearchRequest, SearchResponse};
 use crate::user_profile::UserProfile;
@@ -54,6 +55,9 @@ pub const MESSAGES: &[Message] = &[
     message::<AskRequest>("ask-request.v1"),
     message::<AskEvent>("ask-event.v1"),
     message::<Answer>("answer.v1"),
+    message::<QuestionToJudge>("question-to-judge.v1"),
+    message::<Judgement>("judgement.v1"),
+    message::<Explanation>("explanation.v1"),
     message::<Conversation>("conversation.v1"),
     message::<Turn>("turn.v1"),
     message::<UserProfile>("user-profile.v1"),
