@@ -50,7 +50,9 @@ pub use understand::{
     AnalyzerSource, Understander, UnderstanderParts, UnderstandingConfig, Understood,
 };
 pub use variants::SearchedAll;
-pub use workflows::{Asked, Asker, AskerParts, OnDemandConfig, SummedUp, TextbookConfig};
+pub use workflows::{
+    Asked, Asker, AskerParts, JudgeConfig, OnDemandConfig, ReportConfig, SummedUp, TextbookConfig,
+};
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -35,7 +35,10 @@ enum State {
 
 /// Checks the citations of one answer.
 pub struct CitationFilter {
+    /// The highest number of a source.
     sources: u32,
+    /// The only numbers that were given, where not all up to the highest were.
+    given: Option<Vec<u32>>,
     code: CodeSpans,
     state: State,
     /// Spaces that vanish with a citation behind them.
@@ -53,6 +56,7 @@ impl CitationFilter {
     pub fn new(sources: u32) -> Self {
         Self {
             sources,
+            given: None,
             code: CodeSpans::default(),
             state: State::Text,
             blank: String::new(),
@@ -60,6 +64,14 @@ impl CitationFilter {
             cited_until: 0,
             cited: Vec::new(),
             removed: 0,
+        }
+    }
+
+    /// For an answer that was given the sources of these numbers.
+    pub fn of(numbers: &[u32]) -> Self {
+        Self {
+            given: Some(numbers.to_vec()),
+            ..Self::new(numbers.iter().copied().max().unwrap_or(0))
         }
     }
 
@@ -191,10 +203,13 @@ impl CitationFilter {
         self.blank.is_empty() && self.cited_until == self.shown.len() && self.cited_until > 0
     }
 
+    fn is_given(&self, number: u32) -> bool {
+        let given = self.given.as_deref();
+        (1..=self.sources).contains(&number) && given.is_none_or(|given| given.contains(&number))
+    }
+
     fn cite(&mut self, numbers: &[u32], checked: &mut Checked) {
-        let valid = numbers
-            .iter()
-            .filter(|number| (1..=self.sources).contains(*number));
+        let valid = numbers.iter().filter(|number| self.is_given(**number));
         let valid: Vec<u32> = valid.copied().collect();
         let left_out = numbers.len() - valid.len();
         self.removed += u32::try_from(left_out).unwrap_or(u32::MAX);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tributary_schemas::ask::Workflow;
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use crate::workflows::{OnDemandConfig, TextbookConfig};
+use crate::workflows::{JudgeConfig, OnDemandConfig, ReportConfig, TextbookConfig};
 
 /// The section `[query_api.answer]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -36,6 +36,10 @@ pub struct AnswerConfig {
     pub textbook: TextbookConfig,
     /// How a model searches by itself.
     pub on_demand: OnDemandConfig,
+    /// How answers of students are judged.
+    pub judge: JudgeConfig,
+    /// How reports are written.
+    pub report: ReportConfig,
 }
 
 /// The sentence that is the whole answer where nothing answers, by language of the question.
@@ -91,6 +95,8 @@ impl AnswerConfig {
         broken
             .chain(self.textbook.problems())
             .chain(self.on_demand.problems())
+            .chain(self.judge.problems())
+            .chain(self.report.problems())
             .map(|rule| format!("query_api.answer.{rule}"))
             .collect()
     }

@@ -12,9 +12,9 @@ pub(crate) mod generate;
 mod markers;
 pub(crate) mod passages;
 mod refusal;
-mod statements;
+pub(crate) mod statements;
 pub(crate) mod support;
-mod words;
+pub(crate) mod words;
 
 pub use citations::{Checked, CitationFilter};
 pub use config::{AnswerConfig, Refusal};

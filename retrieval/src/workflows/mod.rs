@@ -4,12 +4,16 @@
 mod calling;
 mod finding;
 mod general;
+mod judge;
 mod on_demand;
+mod report;
 mod saying;
 mod summing;
 mod textbook;
 
+pub use judge::JudgeConfig;
 pub use on_demand::OnDemandConfig;
+pub use report::ReportConfig;
 pub use summing::SummedUp;
 pub use textbook::TextbookConfig;
 
@@ -110,6 +114,12 @@ impl Asker {
                 workflow.as_str()
             )));
         }
+        if request.depth.is_some() && workflow != Workflow::Report {
+            return Err(SearchError::Invalid(format!(
+                "depth is given and workflow is {}: only a `report` has a depth",
+                workflow.as_str()
+            )));
+        }
         self.parts.retriever.check(&search, principal)
     }
 
@@ -123,6 +133,7 @@ impl Asker {
         match self.workflow(&asked.request) {
             Workflow::General => general::answer(self, asked, events).await,
             Workflow::Textbook => textbook::answer(self, asked, events).await,
+            Workflow::Report => report::answer(self, asked, events).await,
         }
     }
 

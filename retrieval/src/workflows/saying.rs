@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tributary_models::chat::{Completion, Ending, Role, RoleModel};
 use tributary_schemas::ask::{Answer, AskEvent, Source, Span, Support, Tokens, Verdict};
+use tributary_schemas::report::Report;
 use tributary_schemas::search::Hit;
 use tributary_schemas::{Error, ErrorKind};
 use tributary_taxonomy::language::is_chinese;
@@ -31,15 +32,16 @@ const OTHER_LANGUAGE: &str = "answer_language";
 
 /// An answer, before it is written down with all that belongs to it.
 #[derive(Default)]
-struct Said {
-    text: String,
-    verdict: Option<Verdict>,
-    support: Vec<Support>,
-    marks: Vec<(u32, Span)>,
-    cited: Vec<u32>,
-    removed_citations: u32,
-    model: Option<String>,
-    tokens: Option<Tokens>,
+pub struct Said {
+    pub text: String,
+    pub verdict: Option<Verdict>,
+    pub support: Vec<Support>,
+    pub marks: Vec<(u32, Span)>,
+    pub cited: Vec<u32>,
+    pub removed_citations: u32,
+    pub model: Option<String>,
+    pub tokens: Option<Tokens>,
+    pub report: Option<Report>,
 }
 
 /// Answers from what was found, by the prompt of this name, or refuses.
@@ -67,6 +69,19 @@ pub async fn answer(
         refused(asker.config().refusal.sentence(is_chinese), events).await
     };
     Ok(written(asker, asked, found, said, steps))
+}
+
+/// The fixed sentence, where nothing that was found answers.
+pub async fn refuse(
+    asker: &Asker,
+    asked: &Asked,
+    found: Found,
+    events: &Events,
+    steps: Steps,
+) -> Answer {
+    let is_chinese = is_chinese(&asked.request.question);
+    let said = refused(asker.config().refusal.sentence(is_chinese), events).await;
+    written(asker, asked, found, said, steps)
 }
 
 /// A reply for which nothing was searched, as it is: it has no sources to cite.
@@ -241,6 +256,7 @@ impl Saying<'_> {
             removed_citations: generated.removed_citations,
             model,
             tokens,
+            report: None,
         })
     }
 }
@@ -269,7 +285,13 @@ fn note_lacks(found: &mut Found, generated: &Generated, is_chinese_question: boo
 }
 
 /// Everything that belongs to an answer.
-fn written(asker: &Asker, asked: &Asked, mut found: Found, said: Said, mut steps: Steps) -> Answer {
+pub fn written(
+    asker: &Asker,
+    asked: &Asked,
+    mut found: Found,
+    said: Said,
+    mut steps: Steps,
+) -> Answer {
     let request = &asked.request;
     let is_chinese = is_chinese(&request.question);
     let verdict = said.verdict.unwrap_or(Verdict::Refused);
@@ -316,6 +338,7 @@ fn written(asker: &Asker, asked: &Asked, mut found: Found, said: Said, mut steps
         model: said.model,
         tokens: said.tokens,
         review: found.review,
+        report: said.report,
         understanding: request.explain.then_some(found.understanding),
         plans: found.plans,
     }
@@ -331,7 +354,8 @@ fn related(hits: &[Hit]) -> Vec<Source> {
     (1..).zip(nearest).map(source).collect()
 }
 
-async fn blocking<T: Send + 'static>(
+/// Work of some milliseconds on a thread of its own.
+pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, SearchError> {
     let failed = |error| Error::new(ErrorKind::Internal, format!("an answer failed: {error}"));

@@ -7,10 +7,11 @@ use serde_json::json;
 use tributary_models::chat::{ChatRequest, Message};
 use tributary_models::prompts::{LANGUAGES, Prompts};
 use tributary_retrieval::prompts::{
-    ANSWER, CONVERSATION_SUMMARY, HYPOTHETICAL_PASSAGE, NumberedPassage, ON_DEMAND, PROMPTS,
-    QuestionToAnswer, QuestionToUnderstand, RELEVANCE, RETRIEVAL_SUGGESTION, SUFFICIENCY,
-    TEXTBOOK_ANSWER, ToAnswer, ToJudgePassage, ToJudgePassages, ToSearch, ToSuggest, ToSumUp,
-    UNDERSTANDING,
+    ANSWER, CONVERSATION_SUMMARY, HYPOTHETICAL_PASSAGE, JUDGE_CHOICE, JUDGE_TEXT, NumberedPassage,
+    ON_DEMAND, PROMPTS, QUESTION_EXPLANATION, QuestionToAnswer, QuestionToUnderstand, RELEVANCE,
+    REPORT_OUTLINE, REPORT_SECTION, RETRIEVAL_SUGGESTION, SUFFICIENCY, TEXTBOOK_ANSWER, ToAnswer,
+    ToExplain, ToJudgeChoice, ToJudgePassage, ToJudgePassages, ToJudgeText, ToPlanReport, ToSearch,
+    ToSuggest, ToSumUp, ToWriteSection, UNDERSTANDING,
 };
 
 fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
@@ -51,7 +52,51 @@ fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
         before: question,
         rounds: history,
     };
+    let choice = ToJudgeChoice {
+        question,
+        kind: "single",
+        options: "A. a\nB. b",
+        student_answer: "",
+        passages: Vec::new(),
+    };
+    let in_words = ToJudgeText {
+        question,
+        given_answer: "",
+        student_answer: history,
+        passages: sufficiency.passages.clone(),
+    };
+    let explanation = ToExplain {
+        question,
+        options: "A. a\nB. b",
+        correct_answer: "A",
+        student_answer: "B",
+        judged: "wrong",
+        knowledge_point: "DC",
+        minimum: 300,
+        maximum: 500,
+        passages: sufficiency.passages.clone(),
+    };
+    let plan = ToPlanReport {
+        question,
+        history,
+        count: 3,
+    };
+    let section = ToWriteSection {
+        question,
+        report_title: "DC",
+        outline: "1. a\n2. b",
+        title: "a",
+        questions: question,
+        place: "introduction",
+        passages: sufficiency.passages.clone(),
+        refusal: "They do not say.",
+    };
     let values = [
+        (JUDGE_CHOICE, json!(choice)),
+        (JUDGE_TEXT, json!(in_words)),
+        (QUESTION_EXPLANATION, json!(explanation)),
+        (REPORT_OUTLINE, json!(plan)),
+        (REPORT_SECTION, json!(section)),
         (CONVERSATION_SUMMARY, json!(to_sum_up)),
         (ON_DEMAND, json!(searching)),
         (ANSWER, json!(answer)),
