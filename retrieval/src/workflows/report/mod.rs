@@ -141,7 +141,11 @@ async fn write(writing: &Writing<'_>, events: &Events) -> Result<Vec<Written>, S
             if shown == 1 {
                 text.push_str(&head(writing.outline));
             }
-            text.push_str(&markdown(&next.section, writing.outline));
+            text.push_str(&markdown(
+                &next.section,
+                writing.outline,
+                writing.is_chinese,
+            ));
             events.send(AskEvent::AnswerChunk { text }).await;
         }
     }
@@ -157,12 +161,13 @@ async fn said(
     found: &mut Found,
     events: &Events,
 ) -> Result<Said, SearchError> {
+    let is_chinese = is_chinese(&found.understanding.question);
     let mut said = Said::default();
     let mut text = head(outline);
     let mut tokens = Tokens::default();
     let mut sections = Vec::with_capacity(written.len());
     for one in written {
-        text.push_str(&markdown(&one.section, outline));
+        text.push_str(&markdown(&one.section, outline, is_chinese));
         one.degraded
             .iter()
             .for_each(|what| degrade(&mut found.degraded, what));
@@ -179,7 +184,7 @@ async fn said(
         asker.parts.retriever.analyzer(),
     );
     let supported = blocking(move || support::support(&body, &sources, minimum, &analyzer)).await?;
-    let list = source_list(&found.sources, &said.cited, is_chinese(&text));
+    let list = source_list(&found.sources, &said.cited, is_chinese);
     text.push_str(&list);
     events.send(AskEvent::AnswerChunk { text: list }).await;
     said.verdict = Some(verdict(
@@ -218,14 +223,13 @@ fn head(outline: &Outline) -> String {
 }
 
 /// A section under its heading. One that no model wrote says so.
-fn markdown(section: &WrittenSection, outline: &Outline) -> String {
+fn markdown(section: &WrittenSection, outline: &Outline, is_chinese: bool) -> String {
     let mut text = String::from("\n");
     if outline.sections.len() > 1 {
         text.push_str(&format!("## {}. {}\n\n", section.number, section.title));
     }
     text.push_str(section.text.trim_end());
     text.push('\n');
-    let is_chinese = is_chinese(&section.text);
     let note = match (section.written_by, &section.failure, is_chinese) {
         (WrittenBy::Extract, _, true) => "*本节没有由模型撰写，为资料原文摘录。*",
         (WrittenBy::Extract, _, false) => {

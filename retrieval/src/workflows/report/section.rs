@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use tributary_models::chat::{
-    ChatError, ChatModel, ChatRequest, ChatResult, Finish, Reason, RoleModel,
+    ChatError, ChatModel, ChatRequest, ChatResult, Finish, Reason, Role, RoleModel,
 };
 use tributary_models::prompts::Prompt;
 use tributary_schemas::ask::{Source, Tokens};
@@ -77,7 +77,13 @@ impl Writing<'_> {
             Ok(by_model) => self.take(by_model, &passages, &mut written),
             Err(failed) => {
                 tracing::warn!(section = planned.number, error = %failed, "a section was not written");
-                written.section.failure = Some(failed.reason.as_str().to_owned());
+                let has_model = self.asker.parts.chat.role(Role::Report).is_some();
+                let why = if has_model {
+                    failed.reason.as_str()
+                } else {
+                    "no_model"
+                };
+                written.section.failure = Some(why.to_owned());
                 degrade(&mut written.degraded, super::LESSER_REPORT);
                 self.extract(planned, &passages, &mut written.section)
                     .await?;
