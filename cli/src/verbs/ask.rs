@@ -57,7 +57,7 @@ fn forget_if_empty(client: &Client, id: Option<&str>) {
     }
 }
 
-fn question(given: &str) -> Result<String> {
+pub fn question(given: &str) -> Result<String> {
     if given != "-" {
         return Ok(given.to_owned());
     }
@@ -146,7 +146,10 @@ fn streamed(client: &Client, request: &AskRequest) -> Result<()> {
                 }
             }
             AskEvent::Understanding(understood) => meant = Some(understood.standalone_question),
-            AskEvent::Retrieval(_) | AskEvent::Citation { .. } => {}
+            AskEvent::Retrieval(_)
+            | AskEvent::Citation { .. }
+            | AskEvent::Outline(_)
+            | AskEvent::Section(_) => {}
         }
     }
     spinner.finish_and_clear();
@@ -159,7 +162,7 @@ fn streamed(client: &Client, request: &AskRequest) -> Result<()> {
 }
 
 /// What stands below an answer: its sources, what they do not support, what was lacking.
-fn notes(answer: &Answer) -> String {
+pub fn notes(answer: &Answer) -> String {
     let mut text = String::new();
     let cited = answer.sources.iter().filter(|source| source.cited);
     for source in cited {

@@ -17,8 +17,10 @@ pub mod images;
 pub mod knowledge_sets;
 mod large_bodies;
 pub mod page;
+pub mod questions;
 pub mod reindex;
 pub mod rendered;
+pub mod report_export;
 pub mod search;
 pub mod tables;
 pub mod trace;
@@ -81,6 +83,10 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::get().to(ask::resume))
                 .route(web::delete().to(ask::stop)),
         )
+        .service(resource("/v1/report").route(web::post().to(ask::report)))
+        .service(resource("/v1/report/export").route(web::post().to(report_export::export)))
+        .service(resource("/v1/questions/judge").route(web::post().to(questions::judge)))
+        .service(resource("/v1/questions/explain").route(web::post().to(questions::explain)))
         .service(resource("/v1/code/search").route(web::post().to(search::search_code)))
         .service(resource("/v1/facets").route(web::get().to(facets::choices)))
         .service(resource("/v1/rendered").route(web::post().to(rendered::render)))

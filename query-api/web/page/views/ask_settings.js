@@ -13,7 +13,7 @@ const KEPT = 100;
 const USUAL_PASSAGES = 8;
 const SWITCHES = ["norewrite", "norerank", "explain"];
 const SINGLE = ["workflow", "retrieval", "strategy", "top", "relevance"];
-const WORKFLOWS = ["", "general", "textbook"];
+const WORKFLOWS = ["", "general", "textbook", "report"];
 
 const none = () => Object.fromEntries([...CONDITIONS.map(({ name }) => [name, []]), ...SINGLE.map((name) => [name, ""]), ...SWITCHES.map((name) => [name, false])]);
 
@@ -68,7 +68,7 @@ export function wishesOf(settings, choices) {
 }
 
 /** Goes with the workflow `general` alone. */
-const isOnDemand = ({ workflow, retrieval }) => retrieval === "on_demand" && workflow !== "textbook";
+const isOnDemand = ({ workflow, retrieval }) => retrieval === "on_demand" && ["", "general"].includes(workflow);
 
 const countOf = (settings) => Object.values(settings).reduce((sum, value) => sum + (Array.isArray(value) ? value.length : value ? 1 : 0), 0);
 
@@ -83,7 +83,7 @@ export function Settings({ settings, choices, onChange }) {
         <label><span>${t("ask.workflow")}</span><select value=${settings.workflow} onChange=${(event) => onChange({ workflow: event.target.value })}>
           ${WORKFLOWS.map((one) => html`<option key=${one} value=${one}>${t(`ask.workflow.${one || "usual"}`)}</option>`)}
         </select></label>
-        ${settings.workflow !== "textbook" && html`<label class="check"><input type="checkbox" checked=${isOnDemand(settings)} onChange=${() => onChange({ retrieval: isOnDemand(settings) ? "" : "on_demand" })} /> ${t("ask.onDemand")}</label>`}
+        ${["", "general"].includes(settings.workflow) && html`<label class="check"><input type="checkbox" checked=${isOnDemand(settings)} onChange=${() => onChange({ retrieval: isOnDemand(settings) ? "" : "on_demand" })} /> ${t("ask.onDemand")}</label>`}
         <${StrategyChoice} strategy=${settings.strategy} onChange=${onChange} />
         <${LeastRelevance} least=${settings.relevance} onChange=${onChange} />
         <${HitsWanted} search=${settings} most=${choices?.maximum_top_k} onChange=${onChange} label="ask.passages" usual=${USUAL_PASSAGES} />
