@@ -117,6 +117,19 @@ impl Client {
         Ok((bytes, response.into_body().into_reader()))
     }
 
+    /// POST with a JSON body for a file.
+    pub fn post_for_bytes(&self, path: &str, body: &impl Serialize) -> Result<Vec<u8>> {
+        let sent = patiently(|| self.agent.post(self.url(path)).send_json(body));
+        let mut response =
+            sent.with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(problem(status.as_u16(), &text_of(&mut response)));
+        }
+        let read = response.body_mut().with_config().limit(1 << 30);
+        read.read_to_vec().context("the server's answer broke off")
+    }
+
     /// POST with a JSON body for an answer as it is written.
     pub fn post_for_events(
         &self,

@@ -66,6 +66,8 @@ fn run_verb(global: Global, config: Config, verb: Verb) -> anyhow::Result<Outcom
         Verb::Publish(publish) => verbs::publish::run(&global, &config, &publish),
         Verb::Search(search) => verbs::search::run(&global, &config, &search),
         Verb::Ask(ask) => verbs::ask::run(&global, &config, &ask),
+        Verb::Report(report) => verbs::report::run(&global, &config, &report),
+        Verb::Judge(judge) => verbs::judge::run(&global, &config, &judge),
         Verb::Code(args::Code::Search(search)) => verbs::code::run(&global, &config, &search),
         Verb::Tables(verb) => verbs::tables::run(&global, &config, verb),
         Verb::Mcp => verbs::mcp::run(&global, &config),

@@ -54,8 +54,8 @@ pub use understand::{
 pub use variants::SearchedAll;
 pub use workflows::{
     Asked, Asker, AskerParts, CodeExplanationConfig, CourseConfig, EnvironmentField,
-    ErrorMapConfig, GeneralConfig, Grade, Heading, OnDemandConfig, Scope, Side, SideText, SummedUp,
-    TextbookConfig, ToGrade,
+    ErrorMapConfig, GeneralConfig, Grade, Heading, JudgeConfig, OnDemandConfig, ReportConfig,
+    Scope, Side, SideText, SummedUp, TextbookConfig, ToGrade,
 };
 
 #[cfg(test)]

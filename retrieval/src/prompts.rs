@@ -7,6 +7,7 @@ use serde_json::json;
 use tributary_models::chat::Role;
 use tributary_models::chat::structured::reply_schema;
 use tributary_models::prompts::{PromptSet, PromptSpec, UNTRUSTED};
+use tributary_schemas::judging::AnswerQuality;
 use tributary_schemas::understanding::Intent;
 
 /// A file of `retrieval/prompts/` and its text.
@@ -46,6 +47,17 @@ pub const ANSWER_GRADE: &str = "answer_grade";
 
 /// Name of the prompt for an SQL statement over tables of documents.
 pub const TABLE_SQL: &str = "table_sql";
+
+/// Name of the prompt for an answer to a question with options.
+pub const JUDGE_CHOICE: &str = "judge_choice";
+/// Name of the prompt for an answer in words.
+pub const JUDGE_TEXT: &str = "judge_text";
+/// Name of the prompt for the explanation of a question.
+pub const QUESTION_EXPLANATION: &str = "question_explanation";
+/// Name of the prompt for the plan of a report.
+pub const REPORT_OUTLINE: &str = "report_outline";
+/// Name of the prompt for a section of a report.
+pub const REPORT_SECTION: &str = "report_section";
 
 /// All of them.
 pub const PROMPTS: PromptSet = PromptSet {
@@ -183,6 +195,80 @@ pub const PROMPTS: PromptSet = PromptSet {
             },
         },
         PromptSpec {
+            name: JUDGE_CHOICE,
+            role: Role::Judge,
+            reply: Some(reply_schema::<ChoiceReply>),
+            sample: || {
+                json!(ToJudgeChoice {
+                    question: UNTRUSTED,
+                    kind: "single",
+                    options: UNTRUSTED,
+                    student_answer: "A",
+                    passages: untrusted_passages(),
+                })
+            },
+        },
+        PromptSpec {
+            name: JUDGE_TEXT,
+            role: Role::Judge,
+            reply: Some(reply_schema::<TextReply>),
+            sample: || {
+                json!(ToJudgeText {
+                    question: UNTRUSTED,
+                    given_answer: UNTRUSTED,
+                    student_answer: UNTRUSTED,
+                    passages: untrusted_passages(),
+                })
+            },
+        },
+        PromptSpec {
+            name: QUESTION_EXPLANATION,
+            role: Role::Judge,
+            reply: Some(reply_schema::<ExplanationReply>),
+            sample: || {
+                json!(ToExplain {
+                    question: UNTRUSTED,
+                    options: UNTRUSTED,
+                    correct_answer: UNTRUSTED,
+                    student_answer: UNTRUSTED,
+                    judged: "wrong",
+                    knowledge_point: UNTRUSTED,
+                    minimum: 300,
+                    maximum: 500,
+                    passages: untrusted_passages(),
+                })
+            },
+        },
+        PromptSpec {
+            name: REPORT_OUTLINE,
+            role: Role::Report,
+            reply: Some(reply_schema::<OutlineReply>),
+            sample: || {
+                json!(ToPlanReport {
+                    question: UNTRUSTED,
+                    history: UNTRUSTED,
+                    count: 3,
+                })
+            },
+        },
+        PromptSpec {
+            name: REPORT_SECTION,
+            role: Role::Report,
+            reply: None,
+            sample: || {
+                json!(ToWriteSection {
+                    question: UNTRUSTED,
+                    report_title: UNTRUSTED,
+                    outline: UNTRUSTED,
+                    title: UNTRUSTED,
+                    questions: UNTRUSTED,
+                    place: "middle",
+                    passages: untrusted_passages(),
+                    refusal: "no",
+                })
+            },
+        },
+        PromptSpec {
             name: UNDERSTANDING,
             role: Role::Understand,
             reply: Some(reply_schema::<UnderstandingReply>),
@@ -227,6 +313,16 @@ pub const PROMPTS: PromptSet = PromptSet {
         prompt_file!("relevance.zh.md"),
         prompt_file!("sufficiency.en.md"),
         prompt_file!("sufficiency.zh.md"),
+        prompt_file!("judge_choice.en.md"),
+        prompt_file!("judge_choice.zh.md"),
+        prompt_file!("judge_text.en.md"),
+        prompt_file!("judge_text.zh.md"),
+        prompt_file!("question_explanation.en.md"),
+        prompt_file!("question_explanation.zh.md"),
+        prompt_file!("report_outline.en.md"),
+        prompt_file!("report_outline.zh.md"),
+        prompt_file!("report_section.en.md"),
+        prompt_file!("report_section.zh.md"),
         prompt_file!("understanding.en.md"),
         prompt_file!("understanding.zh.md"),
         prompt_file!("hypothetical_passage.en.md"),
@@ -493,4 +589,184 @@ pub struct ToTellLog<'a> {
 pub struct LogOrQuestionReply {
     /// Whether it is the output of a program and not what a person asks.
     pub is_log: bool,
+}
+
+/// What the prompt for an answer to a question with options is given.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToJudgeChoice<'a> {
+    /// The question.
+    pub question: &'a str,
+    /// `single` or `multiple`.
+    pub kind: &'a str,
+    /// The options, a line each, with their letters.
+    pub options: &'a str,
+    /// Letters of options; empty for none.
+    pub student_answer: &'a str,
+    /// What was found; empty for nothing.
+    pub passages: Vec<NumberedPassage>,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChoiceReply {
+    /// How it came to its answer, then what is right or wrong in the student's.
+    #[schemars(length(min = 1, max = 1500))]
+    pub reasoning: String,
+    /// Letters of the options that it holds to be right.
+    #[schemars(length(min = 1, max = 26))]
+    pub own_answer: Vec<String>,
+    /// Each option.
+    #[schemars(length(min = 2, max = 26))]
+    pub option_analysis: Vec<OptionReply>,
+    /// The question in detail.
+    #[schemars(length(min = 1, max = 2000))]
+    pub analysis: String,
+    /// What it is about.
+    #[schemars(length(max = 200))]
+    pub knowledge_point: String,
+    /// How sure the model is, 0 to 1.
+    #[schemars(range(min = 0, max = 1))]
+    pub confidence: f32,
+}
+
+/// What the model replies of one option.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OptionReply {
+    /// Its letter.
+    pub label: String,
+    /// Whether it belongs to the right answer.
+    pub is_correct: bool,
+    /// Why.
+    #[schemars(length(max = 500))]
+    pub analysis: String,
+}
+
+/// What the prompt for an answer in words is given.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToJudgeText<'a> {
+    /// The question.
+    pub question: &'a str,
+    /// What is known to be right; empty for nothing.
+    pub given_answer: &'a str,
+    /// Empty for nothing.
+    pub student_answer: &'a str,
+    /// What was found; empty for nothing.
+    pub passages: Vec<NumberedPassage>,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TextReply {
+    /// The points of its own answer.
+    #[schemars(length(min = 1, max = 1500))]
+    pub correct_answer: String,
+    /// Where they come from, then how the student's answer compares.
+    #[schemars(length(min = 1, max = 1500))]
+    pub reasoning: String,
+    /// Whether the student's answer is right.
+    pub is_correct: bool,
+    /// How sure the model is, 0 to 1.
+    #[schemars(range(min = 0, max = 1))]
+    pub confidence: f32,
+    /// The question in detail.
+    #[schemars(length(min = 1, max = 2000))]
+    pub analysis: String,
+    /// What it is about.
+    #[schemars(length(max = 200))]
+    pub knowledge_point: String,
+    /// How good the answer is.
+    pub answer_quality: AnswerQuality,
+    /// What would make it better.
+    #[schemars(length(max = 1000))]
+    pub improvement_suggestions: String,
+}
+
+/// What the prompt for the explanation of a question is given.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToExplain<'a> {
+    /// The question.
+    pub question: &'a str,
+    /// The options, a line each, with their letters; empty for none.
+    pub options: &'a str,
+    /// What is known to be right; empty for nothing.
+    pub correct_answer: &'a str,
+    /// Empty for nothing.
+    pub student_answer: &'a str,
+    /// `right`, `wrong`, or empty where that is not known.
+    pub judged: &'a str,
+    /// What the question is about; empty where that is not known.
+    pub knowledge_point: &'a str,
+    /// Characters of the explanation at least.
+    pub minimum: usize,
+    /// Characters of the explanation at most.
+    pub maximum: usize,
+    /// What was found; empty for nothing.
+    pub passages: Vec<NumberedPassage>,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplanationReply {
+    /// The explanation. Its length is checked where the settings of it are known.
+    pub explanation: String,
+}
+
+/// What the prompt for the plan of a report is given.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ToPlanReport<'a> {
+    /// The question as it is asked without what was said before.
+    pub question: &'a str,
+    /// What was said before; empty for nothing.
+    pub history: &'a str,
+    /// How many sections.
+    pub count: usize,
+}
+
+/// What the model replies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OutlineReply {
+    /// Title of the report.
+    #[schemars(length(min = 1, max = 200))]
+    pub title: String,
+    /// Its sections in order.
+    #[schemars(length(min = 1, max = 6))]
+    pub sections: Vec<SectionReply>,
+}
+
+/// What the model replies of one section.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SectionReply {
+    /// Its heading.
+    #[schemars(length(min = 1, max = 200))]
+    pub title: String,
+    /// What it answers.
+    #[schemars(length(min = 2, max = 5))]
+    pub questions: Vec<String>,
+}
+
+/// What the prompt for a section of a report is given.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToWriteSection<'a> {
+    /// The question as it is asked without what was said before.
+    pub question: &'a str,
+    /// Title of the report.
+    pub report_title: &'a str,
+    /// Titles of all sections, a line each.
+    pub outline: &'a str,
+    /// Title of this one.
+    pub title: &'a str,
+    /// What it answers, a line each.
+    pub questions: &'a str,
+    /// `whole`, `introduction`, `middle` or `conclusion`.
+    pub place: &'a str,
+    /// What it is written from.
+    pub passages: Vec<NumberedPassage>,
+    /// The sentence that says that the passages do not answer.
+    pub refusal: &'a str,
 }

@@ -61,6 +61,27 @@ pub async fn rerank(
     Ok(reranked)
 }
 
+/// A score of each text for a query, 0 to 1. Fails as [`rerank`].
+pub async fn score_texts(
+    reranker: &Arc<dyn Reranker>,
+    permits: &Arc<Semaphore>,
+    query: &str,
+    texts: Vec<String>,
+    config: RerankConfig,
+) -> Result<Vec<f32>> {
+    let count = texts.len();
+    let deadline = Duration::from_millis(config.deadline_ms);
+    let scoring = tokio::time::timeout(deadline, score(reranker, permits, query, texts));
+    let scores = scoring
+        .await
+        .map_err(|_| deadline_passed(config.deadline_ms))??;
+    if scores.len() != count {
+        let message = format!("reranker gave {} scores for {count} texts", scores.len());
+        return Err(Error::new(ErrorKind::Internal, message));
+    }
+    Ok(scores)
+}
+
 /// The permit goes with the work, not with the waiting: a call that missed its deadline still burns
 /// a core until it ends.
 async fn score(

@@ -206,6 +206,18 @@ impl Retriever {
         Arc::clone(&self.serving.current().analyzer)
     }
 
+    /// How well each text goes with a query, by the reranker; `None` where none is configured.
+    pub(crate) async fn score_texts(
+        &self,
+        query: &str,
+        texts: Vec<String>,
+    ) -> Option<Result<Vec<f32>>> {
+        let serving = self.serving.current();
+        let reranker = serving.models.reranker.as_ref()?;
+        let (permits, config) = (&self.rerank_permits, self.config.rerank);
+        Some(rerank::score_texts(reranker, permits, query, texts, config).await)
+    }
+
     /// The name of the reranker that searches use; `None` where none is configured.
     pub fn reranker(&self) -> Option<String> {
         let serving = self.serving.current();

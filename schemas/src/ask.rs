@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::code_search::CodeFile;
+use crate::report::{Depth, Outline, Report, WrittenSection};
 use crate::review::Review;
 use crate::search::{QueryPlan, Strategy};
 use crate::table_query::TableAnswer;
@@ -35,17 +36,20 @@ pub enum Workflow {
     Code,
     /// `textbook`, then `code`, in one answer.
     Course,
+    /// Plan sections, search for all of their questions at once, write the sections at the same time.
+    Report,
 }
 
 impl Workflow {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::General,
         Self::Textbook,
         Self::ErrorMap,
         Self::Code,
         Self::Course,
         Self::Table,
+        Self::Report,
     ];
 
     /// The name used in JSON.
@@ -57,6 +61,7 @@ impl Workflow {
             Self::ErrorMap => "error_map",
             Self::Code => "code",
             Self::Course => "course",
+            Self::Report => "report",
         }
     }
 
@@ -125,6 +130,13 @@ pub struct AskRequest {
     /// for it, else the server's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Workflow>,
+    /// How many sections a report has, `general` when absent; with the workflow `report` alone.
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub depth: Option<Depth>,
     /// Who decides what is searched for; `on_demand` goes with the workflow `general`.
     #[serde(default)]
     pub retrieval: Retrieval,
@@ -449,6 +461,9 @@ pub struct Answer {
     /// Of the workflow `error_map`: what it was made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_map: Option<Box<ErrorMap>>,
+    /// The sections of a report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Report>,
     /// With `explain`: how the question was understood.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub understanding: Option<Understanding>,
@@ -511,7 +526,7 @@ pub enum AskEvent {
     /// What tables of the documents say: the statement and its rows.
     Table(Box<TableAnswer>),
     /// What is being done, by its name: `understanding`, `suggestion`, `retrieval`, `relevance`,
-    /// `sufficiency`, `second_retrieval`, `code_retrieval`, `tables`, `sql`, `answer`.
+    /// `sufficiency`, `second_retrieval`, `code_retrieval`, `tables`, `sql`, `outline`, `sections`, `answer`.
     Thinking {
         /// Name of the step.
         step: String,
@@ -538,6 +553,10 @@ pub enum AskEvent {
         /// Number of the source.
         number: u32,
     },
+    /// What sections a report will have.
+    Outline(Outline),
+    /// A section of a report is written; they come in the order in which they end.
+    Section(Box<WrittenSection>),
     /// The whole answer.
     Done(Box<Answer>),
     /// There will be no answer.
@@ -558,6 +577,8 @@ impl AskEvent {
             Self::TextbookDone(_) => "textbook_done",
             Self::CodeDone(_) => "code_done",
             Self::Citation { .. } => "citation",
+            Self::Outline(_) => "outline",
+            Self::Section(_) => "section",
             Self::Done(_) => "done",
             Self::Error(_) => "error",
         }

@@ -14,6 +14,7 @@ use crate::conversation::{Conversation, Turn};
 use crate::external_step::{
     ExternalChunksReply, ExternalChunksRequest, ExternalReply, ExternalRequest,
 };
+use crate::judging::{Explanation, Judgement, QuestionToJudge};
 use crate::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use crate::search::{QueryPlan, SearchRequest, SearchResponse};
 use crate::table_query::{TableAnswer, TableQueryRequest};
@@ -59,6 +60,9 @@ pub const MESSAGES: &[Message] = &[
     message::<Answer>("answer.v1"),
     message::<TableQueryRequest>("table-query-request.v1"),
     message::<TableAnswer>("table-answer.v1"),
+    message::<QuestionToJudge>("question-to-judge.v1"),
+    message::<Judgement>("judgement.v1"),
+    message::<Explanation>("explanation.v1"),
     message::<Conversation>("conversation.v1"),
     message::<Turn>("turn.v1"),
     message::<UserProfile>("user-profile.v1"),

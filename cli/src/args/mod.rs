@@ -5,8 +5,10 @@ mod conversations;
 mod documents;
 mod eval;
 mod files;
+mod judge;
 mod maintenance;
 mod publish;
+mod report;
 mod search;
 mod sets;
 mod tables;
@@ -24,8 +26,10 @@ pub use eval::{
     EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, Level, PartChoice,
 };
 pub use files::{Analyze, ChunkFile, FileArgument};
+pub use judge::{JUDGE_HELP, Judge};
 pub use maintenance::{Backup, Blobs, ConfigVerb, Doctor, Models, Repair, Restore};
 pub use publish::{OneDocument, Prune, Publish};
+pub use report::{REPORT_HELP, ReportVerb};
 pub use search::{Code, CodeSearch, FilterArguments, Search, given};
 pub use sets::{KnowledgeSets, LearnBoilerplate, Preview, Profiles, Reindex};
 pub use tables::{ListTables, QueryTables, ShowTables, TABLES_HELP, Tables};
@@ -97,6 +101,12 @@ pub enum Verb {
     /// Ask a question; the answer cites the documents that it is made from
     #[command(after_help = ASK_HELP)]
     Ask(Ask),
+    /// Write a report of one, three or six sections, each from passages of its own
+    #[command(after_help = REPORT_HELP)]
+    Report(ReportVerb),
+    /// Judge answers of students to questions in a file of JSON Lines
+    #[command(after_help = JUDGE_HELP)]
+    Judge(Judge),
     /// Search source code
     #[command(subcommand)]
     Code(Code),

@@ -58,7 +58,7 @@ fn forget_if_empty(client: &Client, id: Option<&str>) {
 }
 
 /// The question, or what stdin holds: a log is piped in.
-fn question(given: Option<&str>) -> Result<String> {
+pub fn question(given: Option<&str>) -> Result<String> {
     match given {
         Some("-") => {}
         Some(given) => return Ok(given.to_owned()),
@@ -158,6 +158,8 @@ fn streamed(client: &Client, request: &AskRequest) -> Result<()> {
             | AskEvent::CodeRetrieval(_)
             | AskEvent::TextbookDone(_)
             | AskEvent::CodeDone(_)
+            | AskEvent::Outline(_)
+            | AskEvent::Section(_)
             | AskEvent::Citation { .. } => {}
         }
     }
@@ -171,7 +173,7 @@ fn streamed(client: &Client, request: &AskRequest) -> Result<()> {
 }
 
 /// What stands below an answer: its sources, what they do not support, what was lacking.
-fn notes(answer: &Answer) -> String {
+pub fn notes(answer: &Answer) -> String {
     let mut text = String::new();
     if let Some(table) = answer
         .table

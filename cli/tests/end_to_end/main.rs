@@ -25,6 +25,7 @@ mod fake_elasticsearch;
 mod harness;
 mod injection;
 mod isolation;
+mod judging;
 mod knowledge_sets;
 mod lifecycle;
 mod missing;

@@ -3,6 +3,7 @@
 //! what was answered after it, gives up answers that nobody reads, and ends every stream.
 
 mod config;
+mod judging;
 mod recorded;
 mod remembered;
 mod run;

@@ -8,7 +8,7 @@ use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use tributary_schemas::ask::{AskEvent, AskRequest, Source};
+use tributary_schemas::ask::{AskEvent, AskRequest, Source, Workflow};
 
 use super::caller::Caller;
 use super::search::resolve_names;
@@ -33,14 +33,45 @@ pub async fn ask(
         let events = state.asking.resume(&last.answer, last.number, &caller.0)?;
         return Ok(streamed(events, state.asking.heartbeat()));
     }
-    let mut wanted: AskRequest = body::read_json(&state, &request, payload).await?;
-    resolve_names(&state, &mut wanted.filter).await?;
-    let key = idempotency_key(&request)?;
-    let events = state.asking.ask(wanted, caller.0, key).await?;
-    if accepts_events(&request) {
+    let wanted: AskRequest = body::read_json(&state, &request, payload).await?;
+    answered(&state, caller, &request, wanted).await
+}
+
+/// The same for a report, which is what `workflow` is then.
+pub async fn report(
+    state: web::Data<ServerState>,
+    caller: Caller,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    if let Some(last) = last_event(&request)? {
+        let events = state.asking.resume(&last.answer, last.number, &caller.0)?;
         return Ok(streamed(events, state.asking.heartbeat()));
     }
-    let answer = working(&request, asking::whole(events)).await?;
+    let mut wanted: AskRequest = body::read_json(&state, &request, payload).await?;
+    match wanted.workflow.replace(Workflow::Report) {
+        None | Some(Workflow::Report) => answered(&state, caller, &request, wanted).await,
+        Some(other) => {
+            let what = format!("workflow is {}, here it is always report", other.as_str());
+            Err(Problem::new(Code::Invalid, what)
+                .with_hint("leave `workflow` out, or ask at /v1/ask"))
+        }
+    }
+}
+
+async fn answered(
+    state: &ServerState,
+    caller: Caller,
+    request: &HttpRequest,
+    mut wanted: AskRequest,
+) -> Result<HttpResponse, Problem> {
+    resolve_names(state, &mut wanted.filter).await?;
+    let key = idempotency_key(request)?;
+    let events = state.asking.ask(wanted, caller.0, key).await?;
+    if accepts_events(request) {
+        return Ok(streamed(events, state.asking.heartbeat()));
+    }
+    let answer = working(request, asking::whole(events)).await?;
     let mut done = AskEvent::Done(Box::new(answer));
     link_images(&mut done);
     match done {

@@ -21,8 +21,10 @@ pub mod originals;
 pub mod page;
 pub mod page_pictures;
 mod percent;
+pub mod questions;
 pub mod reindex;
 pub mod rendered;
+pub mod report_export;
 pub mod search;
 pub mod table_query;
 pub mod tables;
@@ -97,6 +99,10 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::get().to(ask::resume))
                 .route(web::delete().to(ask::stop)),
         )
+        .service(resource("/v1/report").route(web::post().to(ask::report)))
+        .service(resource("/v1/report/export").route(web::post().to(report_export::export)))
+        .service(resource("/v1/questions/judge").route(web::post().to(questions::judge)))
+        .service(resource("/v1/questions/explain").route(web::post().to(questions::explain)))
         .service(resource("/v1/code/search").route(web::post().to(search::search_code)))
         .service(resource("/v1/facets").route(web::get().to(facets::choices)))
         .service(resource("/v1/rendered").route(web::post().to(rendered::render)))

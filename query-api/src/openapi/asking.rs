@@ -3,8 +3,10 @@
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 use tributary_schemas::ask::{Answer, AskEvent, AskRequest};
+use tributary_schemas::judging::{Explanation, Judgement, QuestionToJudge};
 
 use super::{Operation, answer, operation, schema};
+use crate::http::report_export::ReportFile;
 
 pub fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let question = "Ask a question: an answer that cites what it is made from. With \
@@ -12,6 +14,16 @@ pub fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let again = "Read an answer again, or on from `Last-Event-ID`, for some minutes";
     let stop = "Stop an answer; its readers get `error` with the code `stopped`. Comes back when it \
         has ended";
+    let report = "Write a report of one, three or six sections (`depth`), as an answer with `report`. As \
+        events there are `outline` and a `section` for each beside those of an answer";
+    let export =
+        "A report as a file: Markdown as it is, HTML that is safe to open, or a Word document";
+    let judge = "Judge a student's answer to a question with options or in words, from what is found for it";
+    let explain = "Explain a question and its right answer to a student, in 300 to 500 characters";
+    let files = json!({
+        "text/markdown": {"schema": {"type": "string"}},
+        "text/html": {"schema": {"type": "string"}},
+    });
     let headers: &[_] = &[
         (
             "Idempotency-Key",
@@ -39,6 +51,41 @@ pub fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             ..operation("get", "/v1/ask/{id}", again, 200, Some(events(schemas)))
         },
         operation("delete", "/v1/ask/{id}", stop, 204, None),
+        Operation {
+            headers,
+            body: Some(answer::<AskRequest>(schemas)),
+            ..operation(
+                "post",
+                "/v1/report",
+                report,
+                200,
+                Some(whole_or_events(schemas)),
+            )
+        },
+        Operation {
+            body: Some(answer::<ReportFile>(schemas)),
+            ..operation("post", "/v1/report/export", export, 200, Some(files))
+        },
+        Operation {
+            body: Some(answer::<QuestionToJudge>(schemas)),
+            ..operation(
+                "post",
+                "/v1/questions/judge",
+                judge,
+                200,
+                Some(answer::<Judgement>(schemas)),
+            )
+        },
+        Operation {
+            body: Some(answer::<QuestionToJudge>(schemas)),
+            ..operation(
+                "post",
+                "/v1/questions/explain",
+                explain,
+                200,
+                Some(answer::<Explanation>(schemas)),
+            )
+        },
     ]
 }
 

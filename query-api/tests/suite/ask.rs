@@ -528,7 +528,7 @@ async fn a_greeting_gets_a_fixed_sentence_and_is_no_refusal() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_are_those_of_all_calls_by_role() {
     let script = json!([
-        {"prompt": "understand", "reply": "{}"},
+        {"prompt": "understanding", "reply": "{}"},
         {"prompt": "answer", "reply": "It picks the next task [1]."},
     ]);
     let server = server(Settings {

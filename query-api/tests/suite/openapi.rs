@@ -76,6 +76,33 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
     ),
     (
         "post",
+        "/v1/report",
+        "/v1/report",
+        Some(r#"{"question": "What does the scheduler pick?", "depth": "deep"}"#),
+    ),
+    ("get", "/v1/tables", "/v1/tables", None),
+    (
+        "post",
+        "/v1/tables/query",
+        "/v1/tables/query",
+        Some(r#"{"question": "how many rows are there"}"#),
+    ),
+    (
+        "post",
+        "/v1/questions/judge",
+        "/v1/questions/judge",
+        Some(
+            r#"{"kind": "single", "question": "What does the scheduler pick?", "options": ["tasks", "ports"], "student_answer": "A", "correct_answer": "A"}"#,
+        ),
+    ),
+    (
+        "post",
+        "/v1/questions/explain",
+        "/v1/questions/explain",
+        Some(r#"{"kind": "text", "question": "What does the scheduler pick?"}"#),
+    ),
+    (
+        "post",
         "/v1/code/search",
         "/v1/code/search",
         Some(r#"{"query": "tasks", "files": 5, "top_k": 3}"#),
@@ -292,6 +319,7 @@ async fn every_operation_answers_as_described() {
         "/v1/documents/{id}/pages/{number}",
         "/v1/events",
         "/v1/ask/{id}",
+        "/v1/report/export",
     ];
     described.retain(|(_, path)| !elsewhere.contains(&path.as_str()));
     let mut called: Vec<(String, String)> = CALLS

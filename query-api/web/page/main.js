@@ -8,13 +8,17 @@ import { Ask } from "./views/ask.js";
 import { DeadLetters, useDeadLetterCount } from "./views/dead_letters.js";
 import { DocumentView } from "./views/document.js";
 import { Documents } from "./views/documents.js";
+import { Judge } from "./views/judge.js";
 import { Operations, useHealth } from "./views/operations.js";
+import { Report } from "./views/report.js";
 import { Search } from "./views/search.js";
 import { Sets } from "./views/sets.js";
 
 const VIEWS = {
   search: Search,
   ask: Ask,
+  report: Report,
+  judge: Judge,
   documents: Documents,
   sets: Sets,
   "dead-letters": DeadLetters,
@@ -46,7 +50,7 @@ function onSlash(view) {
     const isTyping = /^(input|select|textarea)$/i.test(event.target.tagName);
     if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     event.preventDefault();
-    if (view !== "search" && view !== "ask") go(address("search"));
+    if (!["search", "ask", "report", "judge"].includes(view)) go(address("search"));
     requestAnimationFrame(() => document.getElementById("question")?.select());
   };
   addEventListener("keydown", press);

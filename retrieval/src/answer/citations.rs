@@ -42,6 +42,8 @@ enum State {
 pub struct CitationFilter {
     first: u32,
     last: u32,
+    /// The only numbers that were given, where not all between these were.
+    given: Option<Vec<u32>>,
     code: CodeSpans,
     state: State,
     /// Spaces that vanish with a citation behind them.
@@ -67,6 +69,7 @@ impl CitationFilter {
         Self {
             first,
             last,
+            given: None,
             code: CodeSpans::default(),
             state: State::Text,
             blank: String::new(),
@@ -75,6 +78,14 @@ impl CitationFilter {
             cited: Vec::new(),
             removed: 0,
             is_behind_backtick: false,
+        }
+    }
+
+    /// For an answer that was given the sources of these numbers.
+    pub fn of(numbers: &[u32]) -> Self {
+        Self {
+            given: Some(numbers.to_vec()),
+            ..Self::new(numbers.iter().copied().max().unwrap_or(0))
         }
     }
 
@@ -254,10 +265,14 @@ impl CitationFilter {
         self.blank.is_empty() && self.cited_until == self.shown.len() && self.cited_until > 0
     }
 
+    fn is_given(&self, number: u32) -> bool {
+        let given = self.given.as_deref();
+        (self.first..=self.last).contains(&number)
+            && given.is_none_or(|given| given.contains(&number))
+    }
+
     fn cite(&mut self, numbers: &[u32], checked: &mut Checked) {
-        let valid = numbers
-            .iter()
-            .filter(|number| (self.first..=self.last).contains(*number));
+        let valid = numbers.iter().filter(|number| self.is_given(**number));
         let valid: Vec<u32> = valid.copied().collect();
         let left_out = numbers.len() - valid.len();
         self.removed += u32::try_from(left_out).unwrap_or(u32::MAX);

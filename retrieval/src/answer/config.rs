@@ -9,8 +9,8 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::tables::TableConfig;
 use crate::workflows::{
-    CodeExplanationConfig, CourseConfig, ErrorMapConfig, GeneralConfig, OnDemandConfig, Scope,
-    Side, TextbookConfig,
+    CodeExplanationConfig, CourseConfig, ErrorMapConfig, GeneralConfig, JudgeConfig,
+    OnDemandConfig, ReportConfig, Scope, Side, TextbookConfig,
 };
 
 /// The section `[query_api.answer]`.
@@ -57,6 +57,10 @@ pub struct AnswerConfig {
     pub on_demand: OnDemandConfig,
     /// How tables of documents are chosen and asked.
     pub table: TableConfig,
+    /// How answers of students are judged.
+    pub judge: JudgeConfig,
+    /// How reports are written.
+    pub report: ReportConfig,
 }
 
 /// A sentence that is a whole answer, by language of the question.
@@ -149,6 +153,8 @@ impl AnswerConfig {
             .chain(self.error_map.problems())
             .chain(self.code.problems())
             .chain(self.course.problems())
+            .chain(self.judge.problems())
+            .chain(self.report.problems())
             .map(|rule| format!("query_api.answer.{rule}"))
             .collect()
     }

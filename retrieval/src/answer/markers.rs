@@ -112,7 +112,7 @@ fn ends_behind_stop(characters: &[char], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| characters.get(before));
     let is_behind_number = before.copied().and_then(digit).is_some();
     let behind = characters.iter().skip(at + 1);
-    let mut behind = behind.skip_while(|one| one.is_whitespace());
+    let mut behind = behind.skip_while(|one| one.is_whitespace() || **one == '\\');
     is_behind_number && behind.next().is_none_or(|one| is_closing(*one))
 }
 
@@ -182,6 +182,7 @@ pub fn numbers(marker: &str, sources: u32) -> Option<Vec<u32>> {
     let mut numbers: Vec<u32> = Vec::new();
     let mut current: Option<u32> = None;
     let mut range_from: Option<u32> = None;
+    let mut is_struck = false;
     let mut separators = 0;
     for character in bare.chars().chain([',']) {
         if let Some(digit) = digit(character) {
@@ -198,7 +199,12 @@ pub fn numbers(marker: &str, sources: u32) -> Option<Vec<u32>> {
                 None => numbers.push(value),
             }
         }
-        if is_range(character) {
+        // `[~9~]` shows a nine that is struck through.
+        if is_tilde(character) && numbers.is_empty() {
+            is_struck = true;
+        } else if is_tilde(character) && is_struck {
+            is_struck = false;
+        } else if is_range(character) {
             range_from = Some(numbers.pop()?);
         } else if matches!(character, ',' | '，') {
             separators += 1;
@@ -216,6 +222,10 @@ fn range(from: u32, to: u32) -> Vec<u32> {
         Some(length) if length <= MAXIMUM_RANGE => (from..=to).collect(),
         _ => vec![from, to],
     }
+}
+
+fn is_tilde(character: char) -> bool {
+    matches!(character, '~')
 }
 
 fn is_opening(character: char) -> bool {

@@ -13,10 +13,10 @@ pub(crate) mod generate;
 mod markers;
 pub(crate) mod passages;
 mod refusal;
-mod statements;
+pub(crate) mod statements;
 pub(crate) mod support;
 pub(crate) mod verbatim;
-mod words;
+pub(crate) mod words;
 
 pub use citations::{Checked, CitationFilter};
 pub use config::{AnswerConfig, Sentences};

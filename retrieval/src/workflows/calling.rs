@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tributary_models::chat::structured::ask_checked;
-use tributary_models::chat::{ChatError, ChatRequest, ChatResult, Reason, RoleModel};
+use tributary_models::chat::{ChatError, ChatRequest, ChatResult, Ending, Reason, RoleModel};
 use tributary_models::prompts::Prompt;
 use tributary_taxonomy::language::is_chinese;
 
@@ -24,6 +24,15 @@ pub struct Calls<'a> {
     pub deadline: Instant,
     /// Tokens of a reply at most.
     pub reply_tokens: usize,
+}
+
+/// A reply to a prompt that was made of parts.
+pub struct Replied<T> {
+    pub value: T,
+    /// How many of the first parts the model was shown.
+    pub parts: usize,
+    /// How it ended.
+    pub ending: Ending,
 }
 
 impl Calls<'_> {
@@ -52,6 +61,18 @@ impl Calls<'_> {
         parts: &[P],
         values: impl Fn(&[P]) -> V + Sync,
     ) -> Option<T> {
+        let replied = self.ask_checked_of_parts(name, parts, values, |_, _| Ok(()));
+        Some(replied.await?.value)
+    }
+
+    /// The same, with a reply that `check` accepts, which is told how many parts the model was shown.
+    pub async fn ask_checked_of_parts<P: Sync, T: JsonSchema + DeserializeOwned, V: Serialize>(
+        &self,
+        name: &str,
+        parts: &[P],
+        values: impl Fn(&[P]) -> V + Sync,
+        check: impl Fn(&T, usize) -> Result<(), String> + Sync,
+    ) -> Option<Replied<T>> {
         let asking = async {
             let (prompt, Some(model)) = self.prompt(name)? else {
                 return Ok(None);
@@ -66,8 +87,13 @@ impl Calls<'_> {
                 _ => model.fitting(parts, &render).await?,
             };
             let request = render(parts.get(..fitting).unwrap_or(parts));
-            let reply = ask_checked::<T>(model.as_ref(), &request, |_| Ok(())).await?;
-            Ok(Some(reply.value))
+            let check = |reply: &T| check(reply, fitting);
+            let reply = ask_checked::<T>(model.as_ref(), &request, check).await?;
+            Ok(Some(Replied {
+                value: reply.value,
+                parts: fitting,
+                ending: reply.ending,
+            }))
         };
         self.in_time(name, asking).await
     }

@@ -304,5 +304,6 @@ fn together(first: Said, second: Said) -> Said {
         sections: [first.sections, second.sections].concat(),
         quotations: [first.quotations, second.quotations].concat(),
         error_map: None,
+        report: None,
     }
 }

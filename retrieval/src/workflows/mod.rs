@@ -8,7 +8,9 @@ mod error_map;
 mod finding;
 mod general;
 mod grading;
+mod judge;
 mod on_demand;
+mod report;
 mod saying;
 mod sides;
 mod summing;
@@ -20,7 +22,9 @@ pub use course::{CourseConfig, Heading};
 pub use error_map::{EnvironmentField, ErrorMapConfig};
 pub use general::GeneralConfig;
 pub use grading::{Grade, ToGrade};
+pub use judge::JudgeConfig;
 pub use on_demand::OnDemandConfig;
+pub use report::ReportConfig;
 pub use sides::{Scope, Side, SideText};
 pub use summing::SummedUp;
 pub use textbook::TextbookConfig;
@@ -142,6 +146,12 @@ impl Asker {
                 workflow.as_str()
             )));
         }
+        if request.depth.is_some() && workflow != Workflow::Report {
+            return Err(SearchError::Invalid(format!(
+                "depth is given and workflow is {}: only a `report` has a depth",
+                workflow.as_str()
+            )));
+        }
         self.parts.retriever.check(&search, principal)
     }
 
@@ -185,6 +195,7 @@ impl Asker {
             Workflow::Code => code::answer(self, asked, events).await,
             Workflow::Course => course::answer(self, asked, events).await,
             Workflow::Table => table::answer(self, asked, events).await,
+            Workflow::Report => report::answer(self, asked, events).await,
         }
     }
 

@@ -8,6 +8,7 @@ use tributary_models::chat::{Completion, Role, RoleModel};
 use tributary_schemas::ask::{
     Answer, AskEvent, ErrorMap, Quotation, Section, Source, Span, Support, Verdict,
 };
+use tributary_schemas::report::Report;
 use tributary_schemas::search::Hit;
 use tributary_schemas::table_query::{ANSWERED, TableAnswer};
 use tributary_schemas::understanding::{Intent, Understanding};
@@ -52,6 +53,7 @@ pub struct Said {
     pub sections: Vec<Section>,
     pub quotations: Vec<Quotation>,
     pub error_map: Option<Box<ErrorMap>>,
+    pub report: Option<Report>,
 }
 
 /// How a workflow has its answers written.
@@ -98,6 +100,19 @@ pub async fn answer(
     };
     let said = saying.part(&mut found, &mut steps).await?;
     Ok(written(asker, asked, found, said, steps))
+}
+
+/// The fixed sentence, where nothing that was found answers.
+pub async fn refuse(
+    asker: &Asker,
+    asked: &Asked,
+    found: Found,
+    events: &Events,
+    steps: Steps,
+) -> Answer {
+    let is_chinese = is_chinese(&asked.request.question);
+    let said = refused(asker.config().refusal.sentence(is_chinese), events).await;
+    written(asker, asked, found, said, steps)
 }
 
 /// A reply for which nothing was searched, as it is: it has no sources to cite.
@@ -479,6 +494,7 @@ pub fn written(
         quotations: said.quotations,
         sides: found.sides,
         error_map: said.error_map,
+        report: said.report,
         understanding: request.explain.then_some(found.understanding),
         plans: found.plans,
     }
@@ -509,7 +525,8 @@ fn related(hits: &[Hit]) -> Vec<Source> {
     (1..).zip(nearest).map(source).collect()
 }
 
-async fn blocking<T: Send + 'static>(
+/// Work of some milliseconds on a thread of its own.
+pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, SearchError> {
     let failed = |error| Error::new(ErrorKind::Internal, format!("an answer failed: {error}"));

@@ -8,10 +8,11 @@ use tributary_models::chat::{ChatRequest, Message};
 use tributary_models::prompts::{LANGUAGES, Prompts};
 use tributary_retrieval::prompts::{
     ANSWER, ANSWER_GRADE, AnswerToGrade, CODE_EXPLANATION, CONVERSATION_SUMMARY, ERROR_MAP_ANSWER,
-    HYPOTHETICAL_PASSAGE, LOG_OR_QUESTION, NumberedPassage, ON_DEMAND, PROMPTS, QuestionToAnswer,
-    QuestionToUnderstand, RELEVANCE, RETRIEVAL_SUGGESTION, SUFFICIENCY, TABLE_SQL, TEXTBOOK_ANSWER,
-    ToAnswer, ToJudgePassage, ToJudgePassages, ToSearch, ToSuggest, ToSumUp, ToTellLog, ToWriteSql,
-    UNDERSTANDING,
+    HYPOTHETICAL_PASSAGE, JUDGE_CHOICE, JUDGE_TEXT, LOG_OR_QUESTION, NumberedPassage, ON_DEMAND,
+    PROMPTS, QUESTION_EXPLANATION, QuestionToAnswer, QuestionToUnderstand, RELEVANCE,
+    REPORT_OUTLINE, REPORT_SECTION, RETRIEVAL_SUGGESTION, SUFFICIENCY, TABLE_SQL, TEXTBOOK_ANSWER,
+    ToAnswer, ToExplain, ToJudgeChoice, ToJudgePassage, ToJudgePassages, ToJudgeText, ToPlanReport,
+    ToSearch, ToSuggest, ToSumUp, ToTellLog, ToWriteSection, ToWriteSql, UNDERSTANDING,
 };
 
 fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
@@ -78,12 +79,56 @@ fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
         json!({"purpose": "P", "key_functions": "K", "flow": "F", "details": "D",
         "relation": "R"}),
     );
+    let choice = ToJudgeChoice {
+        question,
+        kind: "single",
+        options: "A. a\nB. b",
+        student_answer: "",
+        passages: Vec::new(),
+    };
+    let in_words = ToJudgeText {
+        question,
+        given_answer: "",
+        student_answer: history,
+        passages: sufficiency.passages.clone(),
+    };
+    let explanation = ToExplain {
+        question,
+        options: "A. a\nB. b",
+        correct_answer: "A",
+        student_answer: "B",
+        judged: "wrong",
+        knowledge_point: "DC",
+        minimum: 300,
+        maximum: 500,
+        passages: sufficiency.passages.clone(),
+    };
+    let plan = ToPlanReport {
+        question,
+        history,
+        count: 3,
+    };
+    let section = ToWriteSection {
+        question,
+        report_title: "DC",
+        outline: "1. a\n2. b",
+        title: "a",
+        questions: question,
+        place: "introduction",
+        passages: sufficiency.passages.clone(),
+        refusal: "They do not say.",
+    };
     let values = [
         (ERROR_MAP_ANSWER, error),
         (CODE_EXPLANATION, code),
         (LOG_OR_QUESTION, json!(ToTellLog { text: history })),
         (TABLE_SQL, json!(sql)),
         (ANSWER_GRADE, json!(grade)),
+        (JUDGE_CHOICE, json!(choice)),
+        (JUDGE_TEXT, json!(in_words)),
+        (QUESTION_EXPLANATION, json!(explanation)),
+        (REPORT_OUTLINE, json!(plan)),
+        (REPORT_SECTION, json!(section)),
         (CONVERSATION_SUMMARY, json!(to_sum_up)),
         (ON_DEMAND, json!(searching)),
         (ANSWER, json!(answer)),

@@ -82,7 +82,7 @@ const FORMS: [&str; 19] = [
     "[\u{200b}N]",
     "〔N〕",
     "[N.]",
-    "[No. N]",
+    "[no. N]",
     "(source N)",
     "（来源N）",
 ];
@@ -296,7 +296,7 @@ pub fn debris(random: &mut Random) -> String {
         "〕",
         "٩",
         " and ",
-        "No. ",
+        "no. ",
         ".",
     ];
     const WHOLE: [&str; 12] = [

@@ -123,7 +123,7 @@ fn numbers(inner: &str) -> Option<Vec<u32>> {
         .map(narrow)
         .collect();
     let inner = inner.replace(" and ", ",").replace('和', ",");
-    let inner = inner.strip_prefix("No. ").unwrap_or(&inner);
+    let inner = inner.strip_prefix("no. ").unwrap_or(&inner);
     let inner = inner.strip_suffix('.').unwrap_or(inner);
     let separates = |one: char| ",，、;；-–—~～ ".contains(one);
     let mut parts = inner.split(separates).map(str::trim).collect::<Vec<_>>();

@@ -13,7 +13,7 @@ const KEPT = 100;
 const USUAL_PASSAGES = 8;
 const SWITCHES = ["norewrite", "norerank", "nl2sql", "explain"];
 const SINGLE = ["workflow", "retrieval", "strategy", "top", "relevance"];
-const WORKFLOWS = ["", "general", "textbook", "error_map", "code", "course", "table"];
+const WORKFLOWS = ["", "general", "textbook", "error_map", "code", "course", "table", "report"];
 
 const none = () => Object.fromEntries([...CONDITIONS.map(({ name }) => [name, []]), ...SINGLE.map((name) => [name, ""]), ...SWITCHES.map((name) => [name, false])]);
 

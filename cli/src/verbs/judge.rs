@@ -1,0 +1,317 @@
+//! `tributary judge FILE`: answers of students, a line each. Results are written as they come, so that
+//! the same command goes on where it was ended.
+
+mod kept;
+
+use std::io::Read;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use tributary_schemas::Filter;
+use tributary_schemas::judging::{JudgedBy, Judgement, QuestionToJudge};
+
+use self::kept::Kept;
+use crate::args::{Format, Global, Judge, Service};
+use crate::client::Client;
+use crate::config::Config;
+use crate::print::{self, Outcome};
+
+/// Most bytes of questions in memory.
+const MAXIMUM_BYTES: u64 = 256 << 20;
+
+/// What became of one line.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Line {
+    /// Number of the line in the file of questions, from 1.
+    pub line: usize,
+    /// Hash of the line and of where it was looked: one that changed is judged again.
+    pub hash: String,
+    /// What is to be thought of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Judgement>,
+    /// Why it was not judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Judges all lines.
+pub fn run(global: &Global, config: &Config, judge: &Judge) -> Result<Outcome> {
+    let text = questions(judge)?;
+    let filter = judge.filter.filter();
+    let all = lines(&text, &filter);
+    if all.is_empty() {
+        bail!(
+            "{} has no questions\nhint: it holds one JSON object a line, see --help",
+            judge.questions.display()
+        );
+    }
+    let kept = judge.file.as_deref().map(Kept::open).transpose()?;
+    let known = kept
+        .as_ref()
+        .map_or_else(Vec::new, |kept| kept.known.clone());
+    let is_done = |line: &&Given<'_>| {
+        let mut known = known.iter();
+        known.any(|known| known.line == line.number && known.hash == line.hash)
+    };
+    let mut tally = Tally::default();
+    let done: Vec<&Given<'_>> = all.iter().filter(is_done).collect();
+    for line in &done {
+        let known = known.iter().find(|known| known.line == line.number);
+        known.iter().for_each(|known| tally.add(known));
+    }
+    if !done.is_empty() {
+        print::note(&format!(
+            "{} of {} lines are judged already",
+            done.len(),
+            all.len()
+        ));
+    }
+    let left: Vec<&Given<'_>> = all.iter().filter(|line| !is_done(line)).collect();
+    let client = Client::connect(global, config, &[Service::Query])?;
+    let bar = print::progress_bar(all.len() as u64, "judged");
+    bar.set_position(done.len() as u64);
+    let results = Results {
+        judge,
+        kept: Mutex::new(kept),
+        tally: Mutex::new(tally),
+        bar: &bar,
+    };
+    let ended = judge_all(&client, &left, &filter, &results);
+    bar.finish_and_clear();
+    ended?;
+    client.close()?;
+    let tally = results
+        .tally
+        .into_inner()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    print::note(&tally.said());
+    Ok(Outcome::of(tally.judged, tally.failed))
+}
+
+fn questions(judge: &Judge) -> Result<String> {
+    let mut text = String::new();
+    let file = &judge.questions;
+    let reader: Box<dyn Read> = match file.as_os_str() == "-" {
+        true => Box::new(std::io::stdin()),
+        false => {
+            let opened = std::fs::File::open(file);
+            Box::new(opened.with_context(|| format!("cannot read {}", file.display()))?)
+        }
+    };
+    let read = reader.take(MAXIMUM_BYTES + 1).read_to_string(&mut text);
+    read.with_context(|| format!("cannot read {} as UTF-8", file.display()))?;
+    if text.len() as u64 > MAXIMUM_BYTES {
+        bail!(
+            "{} is over {} MiB\nhint: split it",
+            file.display(),
+            MAXIMUM_BYTES >> 20
+        );
+    }
+    Ok(text)
+}
+
+/// A line that says something.
+struct Given<'a> {
+    number: usize,
+    text: &'a str,
+    hash: String,
+}
+
+fn lines<'a>(text: &'a str, filter: &Filter) -> Vec<Given<'a>> {
+    let place = serde_json::to_string(filter).unwrap_or_default();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = (1..).zip(text.lines());
+    let said = lines.filter(|(_, line)| !line.trim().is_empty());
+    said.map(|(number, line)| Given {
+        number,
+        text: line,
+        hash: hash(&format!("{place}\n{}", line.trim())),
+    })
+    .collect()
+}
+
+fn hash(text: &str) -> String {
+    let hash = blake3::hash(text.as_bytes()).to_hex();
+    hash.chars().take(32).collect()
+}
+
+/// Where results go.
+struct Results<'a> {
+    judge: &'a Judge,
+    kept: Mutex<Option<Kept>>,
+    tally: Mutex<Tally>,
+    bar: &'a indicatif::ProgressBar,
+}
+
+impl Results<'_> {
+    fn take(&self, line: &Line) -> Result<()> {
+        let mut kept = self
+            .kept
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(kept) = kept.as_mut() {
+            kept.add(line)?;
+        }
+        // One line after the other, also where they are printed.
+        self.bar.suspend(|| self.print(line))?;
+        drop(kept);
+        let mut tally = self
+            .tally
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        tally.add(line);
+        self.bar.inc(1);
+        Ok(())
+    }
+
+    fn print(&self, line: &Line) -> Result<()> {
+        if let Some(error) = &line.error {
+            let file = self.judge.questions.display();
+            print::note(&format!("{file}:{}: {error}", line.line));
+        }
+        match (self.judge.output.format, &line.judgement) {
+            // What is kept in a file is not printed too.
+            _ if self.judge.file.is_some() => Ok(()),
+            (Format::Json, _) => print::line(&serde_json::to_string(line)?),
+            (Format::Text, Some(judgement)) => print::line(&shown(line.line, judgement)),
+            (Format::Text, None) => Ok(()),
+        }
+    }
+}
+
+/// Judges lines, some at the same time.
+fn judge_all(
+    client: &Client,
+    left: &[&Given<'_>],
+    filter: &Filter,
+    results: &Results<'_>,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let base = client.base();
+    let work = || -> Result<()> {
+        let client = Client::to(base.to_owned(), None);
+        while let Some(line) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
+            results.take(&judged(&client, line, filter))?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..results.judge.at_once)
+            .map(|_| scope.spawn(work))
+            .collect();
+        for worker in workers {
+            match worker.join() {
+                Ok(ended) => ended?,
+                Err(_) => bail!("judging stopped unexpectedly"),
+            }
+        }
+        Ok(())
+    })
+}
+
+fn judged(client: &Client, given: &Given<'_>, filter: &Filter) -> Line {
+    let line = Line {
+        line: given.number,
+        hash: given.hash.clone(),
+        ..Line::default()
+    };
+    match judgement(client, given, filter) {
+        Ok(judgement) => Line {
+            judgement: Some(judgement),
+            ..line
+        },
+        Err(error) => Line {
+            error: Some(error.to_string()),
+            ..line
+        },
+    }
+}
+
+fn judgement(client: &Client, given: &Given<'_>, filter: &Filter) -> Result<Judgement> {
+    let read = serde_json::from_str(given.text);
+    let mut question: QuestionToJudge =
+        read.map_err(|error| anyhow::anyhow!("it is no question to judge: {error}"))?;
+    let names_none = question.knowledge_sets.is_none();
+    if names_none && question.filter == Filter::default() {
+        question.filter = filter.clone();
+    }
+    client.post("/v1/questions/judge", &question)
+}
+
+/// What a person is shown of a judgement.
+fn shown(line: usize, judgement: &Judgement) -> String {
+    let verdict = if judgement.is_correct {
+        "right"
+    } else {
+        "wrong"
+    };
+    let name = judgement
+        .id
+        .as_deref()
+        .map_or(String::new(), |id| format!(" {id}"));
+    let confidence = judgement.confidence;
+    let mut text = format!("{line}{name}  {verdict} ({confidence:.2})");
+    if !judgement.correct_answer.is_empty() {
+        text.push_str(&format!("  right answer: {}", judgement.correct_answer));
+    }
+    if !judgement.knowledge_point.is_empty() {
+        text.push_str(&format!("  [{}]", judgement.knowledge_point));
+    }
+    text.push_str(&format!("\n    {}", judgement.reasoning));
+    if judgement.agrees_with_given == Some(false) {
+        let own = judgement.own_answer.as_deref().unwrap_or_default();
+        text.push_str(&format!(
+            "\n    the model's own answer is {own}: check the given one"
+        ));
+    }
+    if !judgement.degraded.is_empty() {
+        text.push_str(&format!(
+            "\n    degraded: {}",
+            judgement.degraded.join(", ")
+        ));
+    }
+    text
+}
+
+/// What became of all lines.
+#[derive(Default)]
+struct Tally {
+    judged: usize,
+    right: usize,
+    by_model: usize,
+    doubted: usize,
+    failed: usize,
+}
+
+impl Tally {
+    fn add(&mut self, line: &Line) {
+        let Some(judgement) = &line.judgement else {
+            self.failed += 1;
+            return;
+        };
+        self.judged += 1;
+        self.right += usize::from(judgement.is_correct);
+        self.by_model += usize::from(judgement.judged_by == JudgedBy::Model);
+        self.doubted += usize::from(judgement.agrees_with_given == Some(false));
+    }
+
+    fn said(&self) -> String {
+        let mut text = format!(
+            "{} judged: {} right, {} wrong; {} by a model, {} without one",
+            self.judged,
+            self.right,
+            self.judged - self.right,
+            self.by_model,
+            self.judged - self.by_model
+        );
+        if self.doubted > 0 {
+            text.push_str(&format!("; {} given answers doubted", self.doubted));
+        }
+        if self.failed > 0 {
+            text.push_str(&format!("; {} lines not judged", self.failed));
+        }
+        text
+    }
+}

@@ -1,0 +1,102 @@
+//! The file in which results are kept: JSON Lines, each written whole and flushed. What a process that
+//! died left behind of its last line is cut off, and lines that failed are tried again.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::Line;
+
+/// A file of results.
+pub struct Kept {
+    path: PathBuf,
+    file: File,
+    /// Lines that were judged.
+    pub known: Vec<Line>,
+}
+
+impl Kept {
+    /// Opens or makes the file. One that holds anything else is not touched.
+    pub fn open(path: &Path) -> Result<Self> {
+        let failed = || format!("cannot open {}", path.display());
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .with_context(failed)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).with_context(failed)?;
+        let whole = text
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
+        let known = read(path, text.get(..whole).unwrap_or_default())?;
+        if whole == 0 && !text.is_empty() && !text.starts_with(b"{\"line\":") {
+            return Err(other(path, 1));
+        }
+        let mut again = Vec::new();
+        for line in &known {
+            serde_json::to_writer(&mut again, line)?;
+            again.push(b'\n');
+        }
+        if again != text {
+            replace(path, &again)?;
+            file = OpenOptions::new()
+                .write(true)
+                .open(path)
+                .with_context(failed)?;
+        }
+        file.seek(SeekFrom::End(0)).with_context(failed)?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            known,
+        })
+    }
+
+    /// Adds a result.
+    pub fn add(&mut self, line: &Line) -> Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        let written = self.file.write_all(&text).and_then(|()| self.file.flush());
+        written.with_context(|| format!("cannot write {}", self.path.display()))
+    }
+}
+
+/// The lines that were judged, the newest result of each.
+fn read(path: &Path, text: &[u8]) -> Result<Vec<Line>> {
+    let Ok(text) = std::str::from_utf8(text) else {
+        bail!(
+            "{} is not UTF-8\nhint: name another file with -o",
+            path.display()
+        );
+    };
+    let mut known: Vec<Line> = Vec::new();
+    for (number, text) in (1..).zip(text.lines()) {
+        let line: Line = serde_json::from_str(text).map_err(|_| other(path, number))?;
+        known.retain(|before| before.line != line.line);
+        if line.judgement.is_some() {
+            known.push(line);
+        }
+    }
+    Ok(known)
+}
+
+fn other(path: &Path, number: usize) -> anyhow::Error {
+    anyhow::anyhow!(
+        "line {number} of {} is no result of `judge`, so nothing is added to it\nhint: name another file with -o",
+        path.display()
+    )
+}
+
+/// The old file or the new one is there, never half of one.
+fn replace(path: &Path, text: &[u8]) -> Result<()> {
+    let part = PathBuf::from(format!("{}.part", path.display()));
+    let failed = || format!("cannot write {}", path.display());
+    std::fs::write(&part, text).with_context(failed)?;
+    std::fs::rename(&part, path).with_context(failed)
+}

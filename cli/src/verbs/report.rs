@@ -1,0 +1,128 @@
+//! `tributary report QUESTION`: a report, with its progress on stderr, printed or as a file.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use tributary_schemas::ask::{Answer, AskEvent, AskRequest, Workflow};
+use tributary_schemas::report::{Depth, WrittenBy, WrittenSection};
+
+use super::ask;
+use crate::args::{Format, Global, ReportVerb, Service};
+use crate::client::Client;
+use crate::config::Config;
+use crate::print::{self, Outcome};
+
+/// Endings of files and what the server calls them.
+const FORMATS: [(&str, &str); 2] = [("md", "markdown"), ("html", "html")];
+
+/// Writes a report.
+pub fn run(global: &Global, config: &Config, wanted: &ReportVerb) -> Result<Outcome> {
+    // What is wrong with the file is said before the work.
+    let format = wanted.file.as_deref().map(format_of).transpose()?;
+    let question = ask::question(&wanted.question)?;
+    if question.trim().is_empty() {
+        bail!("the question is empty");
+    }
+    let client = Client::connect(global, config, &[Service::Query])?;
+    let request = AskRequest {
+        question,
+        workflow: Some(Workflow::Report),
+        depth: Depth::named(&wanted.depth),
+        filter: wanted.filter.filter(),
+        ..AskRequest::default()
+    };
+    let answer = written(&client, &request)?;
+    match (&wanted.file, format) {
+        (Some(file), Some(format)) => save(&client, &answer, file, format)?,
+        _ if wanted.output.format == Format::Text => {
+            print::line(&format!("{}\n{}", answer.answer, ask::notes(&answer)))?;
+        }
+        _ => {}
+    }
+    if wanted.output.format == Format::Json {
+        print::result(wanted.output, &answer, String::new)?;
+    }
+    client.close()?;
+    Ok(Outcome::Done)
+}
+
+fn format_of(file: &Path) -> Result<&'static str> {
+    let ending = file.extension().and_then(|ending| ending.to_str());
+    let ending = ending.unwrap_or_default().to_ascii_lowercase();
+    let known = FORMATS.iter().find(|(known, _)| *known == ending);
+    let endings: Vec<String> = FORMATS
+        .iter()
+        .map(|(known, _)| format!(".{known}"))
+        .collect();
+    known.map(|(_, format)| *format).with_context(|| {
+        format!(
+            "{} has no ending that says what to write\nhint: use {}",
+            file.display(),
+            endings.join(" or ")
+        )
+    })
+}
+
+/// The report, with each section that ends told on stderr.
+fn written(client: &Client, request: &AskRequest) -> Result<Answer> {
+    let spinner = print::spinner("understanding");
+    let mut sections = 0;
+    for event in client.post_for_events("/v1/report", request)? {
+        match event? {
+            AskEvent::Thinking { step } => spinner.set_message(step),
+            AskEvent::Outline(outline) => {
+                sections = outline.sections.len();
+                spinner.suspend(|| print::note(&format!("{}: {sections} sections", outline.title)));
+            }
+            AskEvent::Section(section) => {
+                spinner.suspend(|| print::note(&progress(&section, sections)));
+            }
+            AskEvent::Done(answer) => {
+                spinner.finish_and_clear();
+                return Ok(*answer);
+            }
+            AskEvent::Error(failure) => {
+                spinner.finish_and_clear();
+                match failure.hint {
+                    Some(hint) => bail!("{}\nhint: {hint}", failure.detail),
+                    None => bail!("{}", failure.detail),
+                }
+            }
+            _ => {}
+        }
+    }
+    bail!("the server ended the report before its end\nhint: ask again")
+}
+
+fn progress(section: &WrittenSection, sections: usize) -> String {
+    let how = match (section.written_by, &section.failure) {
+        (WrittenBy::Model, None) => String::new(),
+        (WrittenBy::Model, Some(why)) => format!(" (not to its end: {why})"),
+        (WrittenBy::Extract, why) => {
+            let why = why.as_deref().unwrap_or("no model");
+            format!(" (in the words of the documents: {why})")
+        }
+        (WrittenBy::Nobody, _) => " (nothing was found for it)".to_owned(),
+    };
+    format!("  {}/{sections} {}{how}", section.number, section.title)
+}
+
+/// The file is there whole or not at all.
+fn save(client: &Client, answer: &Answer, file: &Path, format: &str) -> Result<()> {
+    let title = answer.report.as_ref().map_or("", |report| &report.title);
+    let body = json!({"markdown": answer.answer, "title": title, "format": format});
+    let bytes = client.post_for_bytes("/v1/report/export", &body)?;
+    let part = PathBuf::from(format!("{}.part", file.display()));
+    let failed = || format!("cannot write {}", file.display());
+    std::fs::write(&part, bytes).with_context(failed)?;
+    std::fs::rename(&part, file).with_context(failed)?;
+    let lacking: &[String] = &answer.degraded;
+    if !lacking.is_empty() {
+        print::note(&format!("degraded: {}", lacking.join(", ")));
+    }
+    let verdict = serde_json::to_value(answer.verdict).unwrap_or(Value::Null);
+    let verdict = verdict.as_str().unwrap_or_default().to_owned();
+    print::note(&format!("{verdict}: {}", file.display()));
+    Ok(())
+}

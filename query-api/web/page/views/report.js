@@ -1,0 +1,95 @@
+// Reports: a question and how much is wanted, the outline with each section as it ends, the text, and files.
+import { html, useRef, useState } from "../html.js";
+import { readEvents, rendered, Problem } from "../api.js";
+import { address } from "../router.js";
+import { t } from "../words.js";
+import { Markup } from "../parts/markup.js";
+import { Busy, ProblemNotice } from "../parts/notice.js";
+import { setName, useSets } from "./sets_names.js";
+import { saveAs } from "./saving.js";
+
+const DEPTHS = ["general", "deep", "deeper"];
+const FORMATS = { markdown: "report.md", html: "report.html" };
+
+/** What the events of a report add up to. */
+function after(state, { event, data }) {
+  if (event === "thinking") return { ...state, step: data.step };
+  if (event === "outline") return { ...state, outline: data };
+  if (event === "section") return { ...state, sections: { ...state.sections, [data.number]: data } };
+  if (event === "done") return { ...state, answer: data, running: false };
+  if (event === "error") return { ...state, running: false, problem: new Problem(data.detail, { hint: data.hint, code: data.code, isTranslated: false }) };
+  return state;
+}
+
+export function Report() {
+  const [form, setForm] = useState({ question: "", depth: "general", set: "" });
+  const [state, setState] = useState(null);
+  const control = useRef(null);
+  const write = async (event) => {
+    event.preventDefault();
+    const body = { question: form.question, depth: form.depth, ...(form.set ? { knowledge_sets: [form.set] } : {}) };
+    let now = { running: true, sections: {} };
+    const show = (next) => { now = next; setState(next); };
+    show(now);
+    control.current = new AbortController();
+    try {
+      await readEvents("POST", "v1/report", { body, signal: control.current.signal, onEvent: (one) => show(after(now, one)) });
+      if (now.answer) show({ ...now, markup: (await rendered([now.answer.answer]))[0] });
+      else if (!now.problem) show({ ...now, running: false, problem: new Problem(t("problem.offline")) });
+    } catch (problem) {
+      show({ ...now, running: false, problem: problem.name === "AbortError" ? null : problem });
+    }
+  };
+  return html`<form class="report" onSubmit=${write}>
+    <${Fields} form=${form} onChange=${(changes) => setForm({ ...form, ...changes })} />
+    <p class="actions"><button type="submit" disabled=${state?.running}>${t("report.write")}</button>
+      ${state?.running && html`<button type="button" onClick=${() => control.current.abort()}>${t("report.stop")}</button>`}</p>
+  </form>
+  <${ProblemNotice} problem=${state?.problem} />
+  ${state?.running && !state.outline && html`<${Busy} />`}
+  ${state?.outline && html`<${Outline} state=${state} />`}
+  ${state?.answer && html`<${Written} state=${state} />`}`;
+}
+
+function Fields({ form, onChange }) {
+  const sets = useSets() ?? [];
+  const field = (name) => (event) => onChange({ [name]: event.target.value });
+  return html`<div class="fields">
+    <label class="wide"><span>${t("report.question")}</span><textarea id="question" rows="2" required value=${form.question} onInput=${field("question")} /></label>
+    <label><span>${t("report.depth")}</span><select value=${form.depth} onChange=${field("depth")}>${DEPTHS.map((depth) => html`<option key=${depth} value=${depth}>${t(`report.depth.${depth}`)}</option>`)}</select></label>
+    <label><span>${t("judge.set")}</span><select value=${form.set} onChange=${field("set")}><option value="">${t("judge.allSets")}</option>${sets.map((one) => html`<option key=${one.id} value=${one.id}>${setName(one)}</option>`)}</select></label>
+  </div>`;
+}
+
+function Outline({ state: { outline, sections, running } }) {
+  const done = Object.keys(sections).length;
+  const stateOf = (section) => section ? t(`report.by.${section.written_by}`) : t(running ? "report.waiting" : "report.missing");
+  return html`<section class="card"><h2>${outline.title}</h2>
+    <p role="status">${t("report.progress", { done, count: outline.sections.length })}</p>
+    <ol>${outline.sections.map((planned) => html`<li key=${planned.number}><strong>${planned.title}</strong> <small class=${sections[planned.number]?.written_by === "extract" ? "bad" : "quiet"}>${stateOf(sections[planned.number])}</small>
+      <ul class="quiet">${planned.questions.map((question) => html`<li key=${question}>${question}</li>`)}</ul></li>`)}</ol></section>`;
+}
+
+function Written({ state: { answer, markup } }) {
+  const cited = answer.sources.filter((source) => source.cited);
+  return html`${answer.degraded.length > 0 && html`<p class="notice">${t("search.degraded", { what: answer.degraded.map((what) => t(`degraded.${what}`)).join(", ") })}</p>`}
+    ${answer.report && html`<p class="actions">${Object.keys(FORMATS).map((format) => html`<${SaveButton} key=${format} answer=${answer} format=${format} />`)}</p>`}
+    <article lang=${answer.language}>${markup ? html`<${Markup} markup=${markup} />` : html`<div class="text plain">${answer.answer}</div>`}</article>
+    ${cited.length > 0 && html`<details><summary>${t("report.open")}</summary><ol class="cited">${cited.map((source) => html`<li key=${source.number} value=${source.number}><a href=${address("documents", { id: source.document_id, parameters: { chunk: source.chunk_id } })}>${[source.title, ...source.section_path].filter(Boolean).join(" › ")}</a></li>`)}</ol></details>`}`;
+}
+
+function SaveButton({ answer, format }) {
+  const [problem, setProblem] = useState(null);
+  const save = async () => {
+    setProblem(null);
+    const body = JSON.stringify({ markdown: answer.answer, title: answer.report.title, format });
+    try {
+      const response = await fetch("v1/report/export", { method: "POST", body, headers: { "content-type": "application/json" } });
+      if (!response.ok) throw new Problem(`${response.status} ${response.statusText}`, { isTranslated: false });
+      saveAs(FORMATS[format], await response.blob());
+    } catch (error) {
+      setProblem(error);
+    }
+  };
+  return html`<button type="button" onClick=${save}>${t(`report.save.${format}`)}</button><${ProblemNotice} problem=${problem} />`;
+}

@@ -1,0 +1,244 @@
+//! Explanations: the model's, of the right length, else one in the words of the passages. A reply of
+//! the wrong length is asked for once more; one that is still too long ends at a sentence.
+
+use std::sync::{Mutex, PoisonError};
+
+use tributary_schemas::ask::Source;
+use tributary_schemas::judging::Explanation;
+use tributary_schemas::understanding::Intent;
+use tributary_taxonomy::language::is_chinese;
+use tributary_taxonomy::sentences::sentence_ends;
+
+use super::by_model::options_shown;
+use super::cited::Cited;
+use super::question::Question;
+use super::{Grounds, knowledge_point, language, mark_cited, supported};
+use crate::answer::extractive;
+use crate::answer::generate::numbered;
+use crate::error::SearchError;
+use crate::prompts::{ExplanationReply, QUESTION_EXPLANATION, ToExplain};
+use crate::retriever::degrade;
+use crate::workflows::Asker;
+use crate::workflows::calling::Calls;
+use crate::workflows::saying::blocking;
+
+/// What is named in `degraded` where no model explained.
+const LESSER_EXPLANATION: &str = "explanation";
+/// What is named where the explanation is not as long as it should be.
+const OTHER_LENGTH: &str = "explanation_length";
+/// What models put before an explanation.
+const HEADS: [&str; 5] = [
+    "解析：",
+    "解析:",
+    "答案解析：",
+    "Explanation:",
+    "explanation:",
+];
+
+/// Explains a question.
+pub async fn explain(
+    calls: Calls<'_>,
+    question: &Question<'_>,
+    grounds: Grounds,
+) -> Result<Explanation, SearchError> {
+    let (asker, request) = (calls.asker, question.request);
+    let config = asker.config().judge;
+    let Grounds {
+        mut sources,
+        mut degraded,
+        ..
+    } = grounds;
+    let is_correct = match (&question.given, question.student_text()) {
+        (Some(given), Some(_)) => Some(question.student == *given),
+        _ => None,
+    };
+    let point = knowledge_point(request, "", &sources);
+    let explained = by_model(calls, question, is_correct, &point, &sources).await;
+    let mut cited = Cited::new(sources.len());
+    let (text, model) = match explained {
+        Some(explained) => {
+            cited = Cited::new(explained.parts);
+            (explained.text, explained.model)
+        }
+        None => {
+            degrade(&mut degraded, LESSER_EXPLANATION);
+            (
+                lesser(asker, question, is_correct, &point, &sources).await?,
+                None,
+            )
+        }
+    };
+    let checked = cited.check(&text);
+    let text = within(&checked, config.maximum_characters);
+    let characters = text.chars().count();
+    if !(config.minimum_characters..=config.maximum_characters).contains(&characters) {
+        degrade(&mut degraded, OTHER_LENGTH);
+    }
+    mark_cited(&mut sources, std::slice::from_ref(&text));
+    Ok(Explanation {
+        id: request.id.clone(),
+        support: supported(asker, &text, &sources).await?,
+        explanation: text,
+        characters,
+        is_correct,
+        knowledge_point: point,
+        language: language(&request.question).to_owned(),
+        sources,
+        removed_citations: cited.removed,
+        degraded,
+        took_ms: 0.0,
+        model,
+    })
+}
+
+/// What a model wrote.
+struct Explained {
+    text: String,
+    parts: usize,
+    model: Option<String>,
+}
+
+/// `None` where there is no model, or none that replied with anything that can be read.
+async fn by_model(
+    calls: Calls<'_>,
+    question: &Question<'_>,
+    is_correct: Option<bool>,
+    point: &str,
+    sources: &[Source],
+) -> Option<Explained> {
+    let config = calls.asker.config().judge;
+    let options = options_shown(question);
+    let judged = match is_correct {
+        Some(true) => "right",
+        Some(false) => "wrong",
+        None => "",
+    };
+    let values = |sources: &[Source]| ToExplain {
+        question: question.request.question.trim(),
+        options: &options,
+        correct_answer: question.given_text().unwrap_or_default(),
+        student_answer: question.student_text().unwrap_or_default(),
+        judged,
+        knowledge_point: point,
+        minimum: config.minimum_characters,
+        maximum: config.maximum_characters,
+        passages: numbered(sources),
+    };
+    // What has the wrong length twice is better than nothing.
+    let written: Mutex<Option<(String, usize)>> = Mutex::default();
+    let check = |reply: &ExplanationReply, parts: usize| {
+        let text = cleaned(&reply.explanation);
+        let characters = text.chars().count();
+        if characters > 0 {
+            let mut last = written.lock().unwrap_or_else(PoisonError::into_inner);
+            *last = Some((text, parts));
+        }
+        let (least, most) = (config.minimum_characters, config.maximum_characters);
+        match (least..=most).contains(&characters) {
+            true => Ok(()),
+            false => Err(format!(
+                "explanation has {characters} characters, it must have {least} to {most}"
+            )),
+        }
+    };
+    let replied = calls
+        .ask_checked_of_parts(QUESTION_EXPLANATION, sources, values, check)
+        .await;
+    let model = replied.map(|replied| replied.ending.model);
+    let last = written.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (text, parts) = last?;
+    Some(Explained { text, parts, model })
+}
+
+/// Without a head, in one paragraph, with an end.
+fn cleaned(text: &str) -> String {
+    let mut text = text.trim();
+    for head in HEADS {
+        text = text.strip_prefix(head).unwrap_or(text).trim_start();
+    }
+    let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_open = |last: char| last.is_alphanumeric() || last == ']';
+    if text.chars().last().is_some_and(is_open) {
+        text.push(if is_chinese(&text) { '。' } else { '.' });
+    }
+    text
+}
+
+/// The sentences from the beginning that fit into so many characters.
+fn within(text: &str, maximum: usize) -> String {
+    if text.chars().count() <= maximum {
+        return text.to_owned();
+    }
+    let mut fitting = "";
+    for end in sentence_ends(text, &[]) {
+        let until = text.get(..end).unwrap_or_default().trim_end();
+        if until.chars().count() > maximum {
+            break;
+        }
+        fitting = until;
+    }
+    match fitting.is_empty() {
+        true => text.chars().take(maximum).collect(),
+        false => fitting.to_owned(),
+    }
+}
+
+/// What is known of the answer, then the best sentences of the passages.
+async fn lesser(
+    asker: &Asker,
+    question: &Question<'_>,
+    is_correct: Option<bool>,
+    point: &str,
+    sources: &[Source],
+) -> Result<String, SearchError> {
+    let (asked, sources) = (question.request.question.clone(), sources.to_vec());
+    let is_chinese = is_chinese(&asked);
+    let analyzer = asker.parts.retriever.analyzer();
+    let work = move || extractive::extract(&asked, Intent::Fact, &sources, &analyzer).answer;
+    let extract = blocking(work).await?;
+    let (right, wrong, correct, about) = match is_chinese {
+        true => ("回答正确。", "回答有误。", "正确答案：", "考查："),
+        false => (
+            "The answer is right. ",
+            "The answer is wrong. ",
+            "Right: ",
+            "It is about: ",
+        ),
+    };
+    let end = if is_chinese { "。" } else { ". " };
+    let mut text = match is_correct {
+        Some(true) => right.to_owned(),
+        Some(false) => wrong.to_owned(),
+        None => String::new(),
+    };
+    let known = [
+        (correct, question.given_text().unwrap_or_default()),
+        (about, point),
+    ];
+    for (what, value) in known.into_iter().filter(|(_, value)| !value.is_empty()) {
+        text.push_str(what);
+        text.push_str(value.trim_end_matches(['.', '。']));
+        text.push_str(end);
+    }
+    text.push_str(&extract);
+    Ok(cleaned(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_and_line_breaks_go_and_an_end_comes() {
+        assert_eq!(cleaned(" 解析：进程\n 等待输入 [1]"), "进程 等待输入 [1]。");
+        assert_eq!(cleaned("Explanation: It waits."), "It waits.");
+        assert_eq!(cleaned(" "), "");
+    }
+
+    #[test]
+    fn what_is_too_long_ends_at_a_sentence() {
+        assert_eq!(within("一二三。四五六。七八九。", 9), "一二三。四五六。");
+        assert_eq!(within("One. Two.", 100), "One. Two.");
+        assert_eq!(within("abcdefgh", 3), "abc");
+    }
+}
