@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
+use tributary_models::prompts::Prompts;
 use tributary_schemas::{Error, ErrorKind, Result, Topic};
 use tributary_store::Clock;
 use tributary_store::event_log::topics::Topics;
@@ -31,24 +32,33 @@ pub struct Catalog {
     current: SharedKnowledgeSets,
     /// What a set's own chunker settings replace some keys of.
     chunker: ChunkerConfig,
+    /// Whose variants sets may name.
+    prompts: Arc<Prompts>,
     clock: Clock,
 }
 
 impl Catalog {
-    /// Reads what was last applied; `configured` holds if nothing ever was.
+    /// Reads what was last applied; `configured` holds if nothing ever was. `Invalid` where a set
+    /// that holds names prompts that there are none of.
     pub async fn open(
         topics: Topics,
         configured: KnowledgeSets,
         chunker: ChunkerConfig,
+        prompts: Arc<Prompts>,
         clock: Clock,
     ) -> Result<Self> {
         check(&configured, &chunker)?;
+        check_prompts(&configured, &prompts)?;
         let applied = last_applied(&topics).await?;
+        if let Some(applied) = &applied {
+            check_prompts(applied, &prompts)?;
+        }
         let current = SharedKnowledgeSets::new(applied.unwrap_or(configured));
         Ok(Self {
             topics,
             current,
             chunker,
+            prompts,
             clock,
         })
     }
@@ -120,6 +130,17 @@ fn check(knowledge_sets: &KnowledgeSets, chunker: &ChunkerConfig) -> Result<()> 
     Ok(())
 }
 
+/// `Invalid` for a set that names a variant of prompts that there is none of.
+pub fn check_prompts(knowledge_sets: &KnowledgeSets, prompts: &Prompts) -> Result<()> {
+    for set in knowledge_sets.iter() {
+        let pipeline = set.pipeline.as_ref();
+        if let Some(variant) = pipeline.and_then(|pipeline| pipeline.prompts.as_ref()) {
+            prompts.check_variant(&format!("knowledge set {}", set.id), variant)?;
+        }
+    }
+    Ok(())
+}
+
 #[async_trait]
 impl KnowledgeSetCatalog for Catalog {
     fn current(&self) -> Arc<KnowledgeSets> {
@@ -128,6 +149,7 @@ impl KnowledgeSetCatalog for Catalog {
 
     async fn apply(&self, knowledge_sets: KnowledgeSets) -> Result<()> {
         check(&knowledge_sets, &self.chunker)?;
+        check_prompts(&knowledge_sets, &self.prompts)?;
         let value = serde_json::to_vec(&knowledge_sets).map_err(|error| {
             Error::new(
                 ErrorKind::Internal,

@@ -10,16 +10,19 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tributary_models::TokenCounter;
 use tributary_models::chat::Role;
+use tributary_schemas::set_status::SetCost;
 use tributary_schemas::{
-    CleanDocument, DocumentHeader, Error, ErrorKind, Lineage, Result, StageTime, State,
-    TaggedDocument, Topic, event, limits,
+    CleanDocument, DocumentHeader, DocumentState, Error, ErrorKind, Lineage, Result, StageTime,
+    State, TaggedDocument, Topic, event, limits,
 };
 use tributary_store::event_log::stage::{Next, Output, Outputs, Stage};
 use tributary_store::event_log::{StoredRecord, message};
+use tributary_store::set_costs::SetCosts;
 use tributary_store::work::Work;
 use tributary_store::{Clock, manifest};
 use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, SourceProfiles, SummaryMode};
 
+use crate::chunk_services::ChunkServices;
 use crate::chunkers::{self, Cut, ModelTexts, WriterNames};
 use crate::config::Chunkers;
 use crate::descriptions::writer::DescriptionWriter;
@@ -27,7 +30,7 @@ use crate::search_text::SearchText;
 use crate::summaries::writer::SummaryWriter;
 use crate::summary_mode;
 use crate::tag::tag;
-use crate::writing::Written;
+use crate::writing::{Asking, Written};
 use crate::{blocking, permit};
 
 /// Name of the stage.
@@ -59,6 +62,10 @@ pub struct ChunkParts {
     pub summaries: WrittenBy<SummaryWriter>,
     /// How descriptions of code are made: without a model from comments, signatures and names.
     pub descriptions: WrittenBy<DescriptionWriter>,
+    /// Services that see the chunks.
+    pub services: Arc<ChunkServices>,
+    /// Counts what a model writes, by knowledge set.
+    pub costs: SetCosts,
     /// How documents are cut.
     pub chunkers: Chunkers,
     /// The generation of the index that the chunks are for.
@@ -113,6 +120,10 @@ struct Open {
     cut: Cut,
     /// What was said of its summaries.
     mode: Option<SummaryMode>,
+    /// Variant of the prompts.
+    variant: Option<String>,
+    /// Whether a model is asked again for what it could not write before.
+    asks_again: bool,
 }
 
 impl ChunkStage {
@@ -131,21 +142,61 @@ impl ChunkStage {
         &self,
         input: &StoredRecord,
     ) -> Result<std::result::Result<Vec<Output>, String>> {
-        let (Some(open), written) = self.open(input).await? else {
+        let (Some(open), written) = self.open(input, true).await? else {
             return Ok(Ok(Vec::new()));
         };
         if let Some(why) = written.missing() {
             return Ok(Err(why.to_owned()));
         }
+        Ok(Ok(self.complete(input, open, written).await?))
+    }
+
+    /// What the record becomes: put together, seen by services, analysed.
+    async fn complete(
+        &self,
+        input: &StoredRecord,
+        open: Open,
+        written: AllWritten,
+    ) -> Result<Vec<Output>> {
+        let now_ms = (self.work.parts.clock)();
         let input = input.clone();
-        let outputs = self.in_turn(move |work| work.outputs(&input, open, written));
-        Ok(Ok(outputs.await?))
+        let parts = &self.work.parts;
+        let document = &open.clean.document;
+        let profile = parts.source_profiles.profile(&document.source).name.clone();
+        if !parts.services.are_for(&profile, document) {
+            let outputs = move |work: &ChunkWork| {
+                let tagged = work.finish(open, written, now_ms);
+                work.outputs(&input, tagged, now_ms)
+            };
+            return self.in_turn(outputs).await;
+        }
+        let mut tagged = self
+            .in_turn(move |work| Ok(work.finish(open, written, now_ms)))
+            .await?;
+        let chunks = std::mem::take(&mut tagged.chunks);
+        let document = &tagged.document;
+        let served = parts
+            .services
+            .run(&profile, document, chunks, &parts.tokens);
+        tagged.chunks = tokio::select! {
+            served = served => served?,
+            () = parts.stop.cancelled() => return Err(stopping()),
+            () = self.superseded(document) => return self.work.superseded(&input, document),
+        };
+        self.in_turn(move |work| work.outputs(&input, tagged, now_ms))
+            .await
     }
 
     /// The document, cut, with what a model wrote of it; nothing of a deletion.
-    async fn open(&self, input: &StoredRecord) -> Result<(Option<Open>, AllWritten)> {
+    async fn open(
+        &self,
+        input: &StoredRecord,
+        asks_again: bool,
+    ) -> Result<(Option<Open>, AllWritten)> {
         let first = input.clone();
-        let mut open = self.in_turn(move |work| work.cut(&first)).await?;
+        let mut open = self
+            .in_turn(move |work| work.cut(&first, asks_again))
+            .await?;
         let written = match &mut open {
             Some(open) => self.written(open).await?,
             None => AllWritten::default(),
@@ -188,7 +239,13 @@ impl ChunkStage {
                 let document = &open.clean.document;
                 let working = parts.work.begin(NAME, &document.document_id);
                 let progress = |done, all| working.advance(done, all);
-                let written = writer.write(&markdown, wanted, &parts.tokens, &progress);
+                let spent = |cost: &SetCost| parts.costs.add(&document.knowledge_sets, cost);
+                let asking = Asking {
+                    variant: open.variant.as_deref(),
+                    asks_again: open.asks_again,
+                    spent: &spent,
+                };
+                let written = writer.write_as(&asking, &markdown, wanted, &parts.tokens, &progress);
                 self.unless_outdated(document, written).await
             }
         }
@@ -208,7 +265,13 @@ impl ChunkStage {
         let document = &open.clean.document;
         let working = parts.work.begin(NAME, &document.document_id);
         let progress = |done, all| working.advance(done, all);
-        let written = writer.write(&wanted, &parts.tokens, &progress);
+        let spent = |cost: &SetCost| parts.costs.add(&document.knowledge_sets, cost);
+        let asking = Asking {
+            variant: open.variant.as_deref(),
+            asks_again: open.asks_again,
+            spent: &spent,
+        };
+        let written = writer.write_as(&asking, &wanted, &parts.tokens, &progress);
         self.unless_outdated(document, written).await
     }
 
@@ -238,7 +301,7 @@ impl ChunkStage {
 
 impl ChunkWork {
     /// The document, tagged and cut; nothing of a deletion.
-    fn cut(&self, input: &StoredRecord) -> Result<Option<Open>> {
+    fn cut(&self, input: &StoredRecord, asks_again: bool) -> Result<Option<Open>> {
         let Some(mut clean) = message::decode::<CleanDocument>(&input.record)? else {
             return Ok(None);
         };
@@ -248,11 +311,36 @@ impl ChunkWork {
         let chunker = parts.chunkers.of(&clean.document.knowledge_sets);
         let strategy = profile.chunker_of(&clean.document, &clean.markdown);
         let mode = summary_mode::of(&clean.document, profile, &parts.chunkers);
+        let variant = summary_mode::prompts_of(&clean.document, profile, &parts.chunkers);
         let cut = chunkers::cut(&clean, strategy, chunker, parts.tokens.as_ref());
         clean.document.lineage.chunker =
-            chunkers::fingerprint(strategy, chunker, &parts.writer_names(mode));
+            chunkers::fingerprint(strategy, chunker, &parts.writer_names(mode, variant));
         clean.document.lineage.chunker_fallback = cut.fallback().map(str::to_owned);
-        Ok(Some(Open { clean, cut, mode }))
+        let variant = variant.map(str::to_owned);
+        Ok(Some(Open {
+            clean,
+            cut,
+            mode,
+            variant,
+            asks_again,
+        }))
+    }
+
+    /// The end of a version that waited for a service while a newer one, or the deletion, came. It
+    /// is not indexed as it is: a step may take out what nobody is to find.
+    fn superseded(&self, input: &StoredRecord, document: &DocumentHeader) -> Result<Vec<Output>> {
+        let now_ms = (self.parts.clock)();
+        let outputs =
+            Outputs::of(&input.record, NEXT, now_ms).for_generation(&self.parts.generation);
+        if !(self.parts.is_serving)() {
+            return Ok(outputs.done());
+        }
+        let what = "a newer version of the document, or its deletion, came while a step on chunks had not answered";
+        let state = DocumentState {
+            reason: Some(what.to_owned()),
+            ..manifest::report(document, State::Skipped, now_ms)
+        };
+        Ok(outputs.report(&state)?.done())
     }
 
     fn removed(&self, input: &StoredRecord) -> Result<Vec<Output>> {
@@ -266,11 +354,12 @@ impl ChunkWork {
     fn outputs(
         &self,
         input: &StoredRecord,
-        open: Open,
-        written: AllWritten,
+        mut tagged: TaggedDocument,
+        now_ms: i64,
     ) -> Result<Vec<Output>> {
-        let now_ms = (self.parts.clock)();
-        let tagged = self.finish(open, written, now_ms);
+        for chunk in &mut tagged.chunks {
+            chunk.analyzed = analyzed(&self.parts.analyzer, &tagged.document, chunk);
+        }
         let mut outputs =
             Outputs::of(&input.record, NEXT, now_ms).for_generation(&self.parts.generation);
         if (self.parts.is_serving)() {
@@ -288,7 +377,9 @@ impl ChunkWork {
 
     fn finish(&self, open: Open, written: AllWritten, now_ms: i64) -> TaggedDocument {
         let parts = &self.parts;
-        let Open { clean, cut, mode } = open;
+        let Open {
+            clean, cut, mode, ..
+        } = open;
         let mut document = clean.document;
         let (metadata, is_shortened) = limits::shortened_metadata(&clean.metadata);
         document.metadata = metadata;
@@ -320,9 +411,6 @@ impl ChunkWork {
         if mode == Some(SummaryMode::None) {
             chunks = summary_mode::without_summaries(chunks);
         }
-        for chunk in &mut chunks {
-            chunk.analyzed = analyzed(&parts.analyzer, &document, chunk);
-        }
         tracing::debug!(document_id = %document.document_id, version = document.version, chunks = chunks.len(), calls, "document cut");
         TaggedDocument { document, chunks }
     }
@@ -330,18 +418,18 @@ impl ChunkWork {
 
 impl ChunkParts {
     /// Who writes; part of what decides whether chunks are made anew.
-    fn writer_names(&self, mode: Option<SummaryMode>) -> WriterNames {
+    fn writer_names(&self, mode: Option<SummaryMode>, variant: Option<&str>) -> WriterNames {
         let mut names = WriterNames::default();
         match (mode, &self.summaries) {
             (Some(SummaryMode::None), _) => names.summaries = SummaryMode::None.as_str().to_owned(),
             (Some(SummaryMode::Extractive), _) => {}
-            (_, WrittenBy::Model(writer)) => names.summaries = writer.name(),
+            (_, WrittenBy::Model(writer)) => names.summaries = writer.name_as(variant),
             (_, WrittenBy::Rules | WrittenBy::NoModel) => {}
         }
         if let WrittenBy::Model(writer) = &self.descriptions
             && wants_model(mode)
         {
-            names.descriptions = writer.name();
+            names.descriptions = writer.name_as(variant);
         }
         names
     }
@@ -402,12 +490,10 @@ impl Stage for ChunkStage {
 
     async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
         message::document_id(&input.record)?;
-        let (Some(open), written) = self.open(input).await? else {
+        let (Some(open), written) = self.open(input, false).await? else {
             return self.work.removed(input);
         };
-        let input = input.clone();
-        self.in_turn(move |work| work.outputs(&input, open, written))
-            .await
+        self.complete(input, open, written).await
     }
 
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tributary_store::Clock;
 use tributary_store::manifest::table::DocumentTable;
+use tributary_store::set_costs::SetCosts;
 use tributary_store::work::Work;
 use tributary_taxonomy::{SharedKnowledgeSets, SourceProfiles};
 
+use crate::chunk_services::ChunkServices;
 use crate::chunk_stage::{ChunkParts, WrittenBy};
 use crate::descriptions::writer::DescriptionWriter;
 use crate::pipelines::{Pipeline, Pipelines};
@@ -46,6 +48,10 @@ pub struct Chunking {
     pub source_profiles: Arc<SourceProfiles>,
     /// What a language model writes.
     pub writers: Writers,
+    /// Services that see the chunks.
+    pub services: Arc<ChunkServices>,
+    /// Counts what a model writes, by knowledge set.
+    pub costs: SetCosts,
     /// Documents that are cut at the same time.
     pub documents_in_flight: usize,
     /// Time.
@@ -70,6 +76,8 @@ impl Chunking {
             tokens: Arc::clone(&pipeline.models.tokens),
             summaries: written_by(recipe.summaries.is_some(), &self.writers.summaries),
             descriptions: written_by(recipe.descriptions.is_some(), &self.writers.descriptions),
+            services: Arc::clone(&self.services),
+            costs: self.costs.clone(),
             chunkers: pipeline.recipe.chunkers.clone(),
             generation: pipeline.generation.clone(),
             is_serving: Arc::new(move || generations.is_serving(&name)),

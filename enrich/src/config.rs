@@ -60,6 +60,20 @@ pub struct Chunkers {
     /// alphabetical order counts, and where none says it, the profile of the source.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub summaries_by_set: BTreeMap<String, SummaryMode>,
+    /// By which prompts a model writes for documents of some sets; of several the first in
+    /// alphabetical order counts, and where none says it, the profile of the source.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prompts_by_set: BTreeMap<String, PromptVariant>,
+}
+
+/// Prompts that a knowledge set names for itself.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PromptVariant {
+    /// Name of the variant.
+    pub name: String,
+    /// Which texts exactly they were, see [`tributary_models::prompts::Prompt::id`].
+    pub prompts: Vec<String>,
 }
 
 impl Chunkers {
@@ -70,6 +84,13 @@ impl Chunkers {
             .iter()
             .find(|(set, _)| knowledge_sets.contains(set));
         own.map_or(&self.default, |(_, chunker)| chunker)
+    }
+
+    /// The variant of prompts for a document of these knowledge sets, if one of them names one.
+    pub fn prompts_of(&self, knowledge_sets: &[String]) -> Option<&str> {
+        let mut own = self.prompts_by_set.iter();
+        let (_, variant) = own.find(|(set, _)| knowledge_sets.contains(set))?;
+        Some(&variant.name)
     }
 
     /// What these knowledge sets say of summaries.
@@ -357,6 +378,7 @@ mod tests {
             default: base.clone(),
             by_set,
             summaries_by_set: BTreeMap::from([("b".to_owned(), SummaryMode::None)]),
+            prompts_by_set: BTreeMap::new(),
         };
         let of_sets = chunkers.summaries_of(&["a".into(), "b".into()]);
         assert_eq!(of_sets, Some(SummaryMode::None), "`a` says nothing of them");

@@ -4,6 +4,7 @@
 
 pub mod catalog;
 pub mod chunk_readers;
+pub mod chunk_services;
 pub mod chunk_stage;
 pub mod chunkers;
 pub mod chunking;
@@ -31,6 +32,7 @@ use tributary_schemas::ErrorKind;
 
 pub use catalog::Catalog;
 pub use chunk_readers::{ChunkReaderParts, ChunkReaders};
+pub use chunk_services::ChunkServices;
 pub use chunk_stage::{ChunkParts, ChunkStage, WrittenBy};
 pub use chunking::{Chunking, Writers};
 pub use config::{

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tributary_models::chat::Role;
 use tributary_models::chat::structured::reply_schema;
-use tributary_models::prompts::{PromptSet, PromptSpec, Prompts, UNTRUSTED};
+use tributary_models::prompts::{LANGUAGES, PromptSet, PromptSpec, Prompts, UNTRUSTED};
 
 /// A file of `enrich/prompts/` and its text.
 macro_rules! prompt_file {
@@ -70,6 +70,18 @@ pub fn prompt_ids(prompts: &Prompts, names: &[&str]) -> Vec<String> {
     let all = prompts.iter();
     all.filter(|prompt| names.contains(&prompt.name()))
         .map(|prompt| prompt.id())
+        .collect()
+}
+
+/// The same with a variant before the built-in ones, where it has them.
+pub fn variant_ids(prompts: &Prompts, names: &[&str], variant: Option<&str>) -> Vec<String> {
+    let in_language = |name: &str, language| {
+        let prompt = prompts.get_variant(name, variant, Some(language));
+        prompt.ok().map(|prompt| prompt.id())
+    };
+    let all = names.iter();
+    all.flat_map(|name| LANGUAGES.map(|language| in_language(name, language)))
+        .flatten()
         .collect()
 }
 

@@ -8,15 +8,16 @@ use std::path::Path;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tributary_models::EmbedderKind;
-use tributary_models::chat::Role;
+use tributary_models::chat::{ChatConfig, Role};
+use tributary_models::prompts::Prompts;
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::blobs::Blobs;
 use tributary_store::generations::Origin;
 use tributary_taxonomy::{Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon, SummaryMode};
 
-use crate::config::{ChunkerConfig, Chunkers, Config, EmbedConfig};
+use crate::config::{ChunkerConfig, Chunkers, Config, EmbedConfig, PromptVariant};
 use crate::embed_stage;
-use crate::prompts::{CODE_DESCRIPTION, CODE_FILE_SUMMARY, SECTION_SUMMARY};
+use crate::prompts::{CODE_DESCRIPTION, CODE_FILE_SUMMARY, PROMPTS, SECTION_SUMMARY, variant_ids};
 use crate::writing::WriterChoice;
 
 /// The sections of the configuration that say how a generation is built.
@@ -119,6 +120,7 @@ impl Recipe {
                 default: config.enrich.chunker.clone(),
                 by_set,
                 summaries_by_set: summaries_by_set(knowledge_sets),
+                prompts_by_set: prompts_by_set(knowledge_sets, &models.chat)?,
             },
             summaries: WriterChoice::of_today(&models.chat, Role::Summarize, &[SECTION_SUMMARY])?,
             descriptions: WriterChoice::of_today(
@@ -153,10 +155,17 @@ impl Recipe {
             let own = self.chunkers.summaries_by_set.get_key_value(set);
             summaries_by_set.extend(own.map(|(set, mode)| (set.clone(), *mode)));
         }
+        let mut prompts_by_set = before.chunkers.prompts_by_set.clone();
+        for set in sets {
+            prompts_by_set.remove(set);
+            let own = self.chunkers.prompts_by_set.get_key_value(set);
+            prompts_by_set.extend(own.map(|(set, variant)| (set.clone(), variant.clone())));
+        }
         self.chunkers = Chunkers {
             default: before.chunkers.default.clone(),
             by_set,
             summaries_by_set,
+            prompts_by_set,
         };
         self.summaries.clone_from(&before.summaries);
         self.descriptions.clone_from(&before.descriptions);
@@ -248,6 +257,7 @@ impl Recipe {
             );
         }
         differences.extend(differing_summaries(&self.chunkers, &other.chunkers));
+        differences.extend(differing_prompts(&self.chunkers, &other.chunkers));
         differences
     }
 
@@ -334,6 +344,38 @@ fn differing_summaries(now: &Chunkers, before: &Chunkers) -> Vec<String> {
         .into_iter()
         .filter(|set| now.get(*set) != before.get(*set));
     differing.map(|set| format!("summaries of {set}")).collect()
+}
+
+/// By which prompts a model writes for each set that names some for itself.
+fn prompts_by_set(
+    knowledge_sets: &KnowledgeSets,
+    chat: &ChatConfig,
+) -> Result<BTreeMap<String, PromptVariant>> {
+    let named = knowledge_sets.iter().filter_map(|set| {
+        let variant = set.pipeline.as_ref()?.prompts.as_ref()?;
+        Some((set.id.clone(), variant.clone()))
+    });
+    let named: BTreeMap<String, String> = named.collect();
+    if named.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let all = Prompts::load_own(&[&PROMPTS], chat.prompts_folder())?;
+    let names = [SECTION_SUMMARY, CODE_DESCRIPTION, CODE_FILE_SUMMARY];
+    let variants = named.into_iter().map(|(set, name)| {
+        let prompts = variant_ids(&all, &names, Some(&name));
+        (set, PromptVariant { name, prompts })
+    });
+    Ok(variants.collect())
+}
+
+/// Sets whose prompts are others than before.
+fn differing_prompts(now: &Chunkers, before: &Chunkers) -> Vec<String> {
+    let (now, before) = (&now.prompts_by_set, &before.prompts_by_set);
+    let sets: BTreeSet<&String> = now.keys().chain(before.keys()).collect();
+    let differing = sets
+        .into_iter()
+        .filter(|set| now.get(*set) != before.get(*set));
+    differing.map(|set| format!("prompts of {set}")).collect()
 }
 
 fn unreadable(error: serde_json::Error) -> Error {

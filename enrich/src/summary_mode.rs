@@ -18,16 +18,33 @@ pub(crate) fn of(
     by_sets.or(profile.summaries)
 }
 
+/// The variant of the prompts that is asked for a document; the built-in ones where there is none.
+pub(crate) fn prompts_of<'a>(
+    document: &DocumentHeader,
+    profile: &'a SourceProfile,
+    chunkers: &'a Chunkers,
+) -> Option<&'a str> {
+    let by_sets = chunkers.prompts_of(&document.knowledge_sets);
+    by_sets.or(profile.prompts.as_deref())
+}
+
 /// The chunks without summaries. What was below one is below what was above it.
 pub(crate) fn without_summaries(chunks: Vec<Chunk>) -> Vec<Chunk> {
+    without(chunks, |chunk| chunk.kind == ChunkKind::Summary)
+}
+
+/// The chunks without some of them. What was below one is below what was above it.
+pub(crate) fn without(chunks: Vec<Chunk>, is_out: impl Fn(&Chunk) -> bool) -> Vec<Chunk> {
     let above: HashMap<ChunkId, Option<ChunkId>> = chunks
         .iter()
-        .filter(|chunk| chunk.kind == ChunkKind::Summary)
+        .filter(|chunk| is_out(chunk))
         .map(|chunk| (chunk.chunk_id, chunk.parent_id))
         .collect();
-    let mut kept: Vec<Chunk> = chunks
-        .into_iter()
-        .filter(|chunk| chunk.kind != ChunkKind::Summary)
+    let mut kept: Vec<Chunk> = chunks.into_iter().filter(|chunk| !is_out(chunk)).collect();
+    let summaries: HashMap<ChunkId, String> = kept
+        .iter()
+        .filter(|chunk| chunk.kind == ChunkKind::Summary)
+        .map(|chunk| (chunk.chunk_id, chunk.text.clone()))
         .collect();
     let mut below: HashMap<ChunkId, Vec<ChunkId>> = HashMap::new();
     for (ordinal, chunk) in kept.iter_mut().enumerate() {
@@ -37,7 +54,8 @@ pub(crate) fn without_summaries(chunks: Vec<Chunk>) -> Vec<Chunk> {
             chunk.parent_id = *next;
         }
         chunk.ordinal = u32::try_from(ordinal).unwrap_or(u32::MAX);
-        chunk.parent_summary = None;
+        let parent = chunk.parent_id.as_ref();
+        chunk.parent_summary = parent.and_then(|parent| summaries.get(parent)).cloned();
         if let Some(parent) = chunk.parent_id {
             below.entry(parent).or_default().push(chunk.chunk_id);
         }

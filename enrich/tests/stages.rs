@@ -28,6 +28,7 @@ use tributary_store::search_index::{
     GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
     SearchIndex, SharedSearchIndex, StoredChunk, VectorQuery,
 };
+use tributary_store::set_costs::SetCosts;
 use tributary_store::work::Work;
 use tributary_taxonomy::{
     Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon, SharedKnowledgeSets, SourceProfiles,
@@ -113,8 +114,11 @@ fn chunk_parts(knowledge_sets: SharedKnowledgeSets, is_serving: bool) -> ChunkPa
         tokens: Arc::new(Counter),
         summaries: WrittenBy::Rules,
         descriptions: WrittenBy::Rules,
+        services: Arc::default(),
+        costs: SetCosts::new(0),
         chunkers: Chunkers {
             summaries_by_set: BTreeMap::new(),
+            prompts_by_set: BTreeMap::new(),
             default: config(),
             by_set: BTreeMap::new(),
         },

@@ -1,7 +1,10 @@
 //! Settings of the ingest stage: the section `[ingest]` of the configuration. Values live in the
 //! commented default file of the command line.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
+use tributary_models::service::ServiceSettings;
 
 /// The section `[ingest]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -44,6 +47,27 @@ pub struct ExternalConfig {
     pub documents_waiting: usize,
     /// Bytes of their texts, at most.
     pub waiting_bytes: usize,
+}
+
+impl ExternalConfig {
+    /// How a service is called that says nothing for itself, without its address.
+    pub fn defaults(&self) -> ServiceSettings {
+        ServiceSettings {
+            url: String::new(),
+            key: None,
+            header: None,
+            connect_timeout: Duration::from_millis(self.connect_timeout_ms),
+            timeout: Duration::from_secs(self.timeout_seconds),
+            patience: Duration::from_secs(self.patience_seconds),
+            parallel: self.parallel,
+            retries: self.retries,
+            retry_pause: Duration::from_millis(self.retry_pause_ms),
+            waiting: self.waiting,
+            maximum_reply_bytes: self.maximum_reply_bytes,
+            circuit_failures: self.circuit_failures,
+            circuit_pause: Duration::from_secs(self.circuit_pause_seconds),
+        }
+    }
 }
 
 /// The section `[ingest.cleaners]`: what the cleaning steps share over all sources.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use base64::Engine;
@@ -41,6 +42,9 @@ const NEXT: Next = Next {
     topic: Topic::DocumentsClean,
     event_type: event::TYPE_DOCUMENT_CLEANED,
 };
+
+/// Pause between two looks whether a newer version waits.
+const LOOK_PAUSE: Duration = Duration::from_millis(500);
 
 /// Media type of the database that spreadsheets and delimited text become beside their text.
 const DATABASE: &str = "application/vnd.sqlite3";
@@ -85,6 +89,13 @@ pub struct IngestStage {
     permits: Arc<Semaphore>,
     /// Room for texts that wait for external steps.
     room: Room,
+}
+
+/// What became of a published document.
+enum Cleaned {
+    Whole(Box<CleanDocument>),
+    /// It waited for an external step, and this newer version of it, or its deletion, came.
+    Superseded(Box<DocumentHeader>, u64),
 }
 
 /// What conversions on blocking threads need.
@@ -165,7 +176,7 @@ impl IngestStage {
         }
     }
 
-    async fn clean(&self, published: Published) -> Result<CleanDocument> {
+    async fn clean(&self, published: Published) -> Result<Cleaned> {
         let mut permit = self.permit().await?;
         // Only now: what waits for its turn holds no body.
         let body = self.body(&published.event).await?;
@@ -183,7 +194,10 @@ impl IngestStage {
             // With the permit: while there is no room, nothing more is converted.
             let room = self.room.take(begun.clean.markdown.len()).await?;
             drop(permit);
-            begun.clean = self.run_external_steps(begun.clean).await?;
+            begun.clean = match self.run_external_steps(begun.clean).await? {
+                Cleaned::Whole(clean) => *clean,
+                superseded @ Cleaned::Superseded(..) => return Ok(superseded),
+            };
             // Before the permit, which others may hold that wait for room.
             drop(room);
             permit = self.permit().await?;
@@ -192,7 +206,8 @@ impl IngestStage {
         let (shared, now_ms) = (Arc::clone(&self.shared), (self.clock)());
         let finished = blocking(move || Ok(shared.finish(begun, now_ms))).await;
         drop(permit);
-        self.keep_original(finished?, original).await
+        let clean = self.keep_original(finished?, original).await?;
+        Ok(Cleaned::Whole(Box::new(clean)))
     }
 
     /// Keeps the bytes that were published and names their blob. Nothing is kept of a document of
@@ -236,12 +251,51 @@ impl IngestStage {
         !self.shared.cleaning.external(source).is_empty() && self.is_news(&begun.clean)
     }
 
-    async fn run_external_steps(&self, clean: CleanDocument) -> Result<CleanDocument> {
+    /// A service that hangs holds up neither a newer version of the document nor its deletion: the
+    /// older one is not worth waiting for then.
+    async fn run_external_steps(&self, clean: CleanDocument) -> Result<Cleaned> {
         let steps = self.shared.cleaning.external(&clean.document.source);
+        let document = clean.document.clone();
         tokio::select! {
-            done = steps.run(clean) => done.map(|(clean, _)| clean),
+            done = steps.run(clean) => done.map(|(clean, _)| Cleaned::Whole(Box::new(clean))),
             () = self.stop.cancelled() => Err(stopping()),
+            newer = self.newer_version(&document) => {
+                Ok(Cleaned::Superseded(Box::new(document), newer))
+            }
         }
+    }
+
+    /// Ends when a newer version that will be taken waits behind this one.
+    async fn newer_version(&self, document: &DocumentHeader) -> u64 {
+        loop {
+            let newer = self
+                .gate
+                .waiting_behind(&document.document_id, document.version);
+            let is_taken = |newer: &u64| self.version_rule.check(*newer, (self.clock)()).is_ok();
+            if let Some(newer) = newer.filter(is_taken) {
+                return newer;
+            }
+            tokio::time::sleep(LOOK_PAUSE).await;
+        }
+    }
+
+    /// The end of a version that was not waited for. What was found of the document before stays
+    /// found until the newer one has come.
+    fn superseded(
+        &self,
+        document: &DocumentHeader,
+        newer: u64,
+        cause: &Record,
+    ) -> Result<Vec<Output>> {
+        let now_ms = (self.clock)();
+        let reason = format!(
+            "version {newer} of the document, or its deletion, came while an external step had not answered"
+        );
+        let state = DocumentState {
+            reason: Some(reason),
+            ..manifest::report(document, State::Skipped, now_ms)
+        };
+        Ok(Outputs::of(cause, NEXT, now_ms).report(&state)?.done())
     }
 
     /// Keeps pictures that the text shows and the database of its tables; their links are those of
@@ -342,8 +396,10 @@ impl Stage for IngestStage {
         let published = published(record, key)?;
         self.check_version(key, published.version)?;
         let body_is = describe_body(&published.event);
-        let clean = self.clean(published).await?;
-        self.outputs(&clean, &body_is, record)
+        match self.clean(published).await? {
+            Cleaned::Whole(clean) => self.outputs(&clean, &body_is, record),
+            Cleaned::Superseded(document, newer) => self.superseded(&document, newer, record),
+        }
     }
 
     fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {

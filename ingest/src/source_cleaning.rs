@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tributary_models::service::{SharedServiceObserver, Uncounted};
 use tributary_schemas::{CleanDocument, DocumentEvent, DocumentHeader, Lineage, Result};
 use tributary_taxonomy::SourceProfiles;
-use tributary_taxonomy::source_profiles::{FoldedText, SourceProfile};
+use tributary_taxonomy::source_profiles::{ChunkStrategy, FoldedText, SourceProfile};
 
 use crate::attributes;
 use crate::cleaners::{Cleaners, Draft, normalize_text};
@@ -15,7 +15,7 @@ use crate::config::{CleanersConfig, Config};
 use crate::external::ExternalSteps;
 use tributary_convert::Converted;
 use tributary_convert::pages;
-use tributary_convert::titles::one_line;
+use tributary_convert::titles::{file_stem, one_line};
 
 /// The profiles with their cleaning steps, ready to run.
 pub struct SourceCleaning {
@@ -117,6 +117,18 @@ impl SourceCleaning {
             .unwrap_or_default()
     }
 
+    /// All external steps, `PROFILE/NAME`, each with the address of its service.
+    pub fn external_addresses(&self) -> Vec<(String, String)> {
+        let steps = self
+            .steps
+            .values()
+            .flat_map(|steps| steps.external.addresses());
+        let owned = |(name, url): (&str, &str)| (name.to_owned(), url.to_owned());
+        let mut all: Vec<_> = steps.map(owned).collect();
+        all.sort();
+        all
+    }
+
     /// Whether any source has external steps.
     pub fn has_external(&self) -> bool {
         self.steps.values().any(|steps| !steps.external.is_empty())
@@ -180,6 +192,13 @@ impl SourceCleaning {
             .unwrap_or_else(|| document_id.to_owned())
     }
 
+    /// A file of source code is called by its whole name: `vmscan.c` is not `vmscan.h`.
+    fn file_name(&self, source_path: &str) -> String {
+        let path = source_path.trim_end_matches(['/', '\\']);
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        one_line(name, self.maximum_title_characters)
+    }
+
     /// Attributes that are still missing, tags and edition of a document after all steps.
     pub fn finish(&self, clean: &mut CleanDocument) {
         let profile = self.profiles.profile(&clean.document.source);
@@ -209,12 +228,17 @@ impl SourceCleaning {
         if let Some(steps) = self.steps.get(&profile.name) {
             steps.cleaners.clean(&mut draft);
         }
-        let document = DocumentHeader {
+        let mut document = DocumentHeader {
             title: draft.title,
             attributes: draft.attributes,
             ..document
         };
         let (markdown, page_starts) = pages::take_out(&draft.markdown);
+        if is_code(profile, &document, &markdown)
+            && file_stem(&document.source_path).as_ref() == Some(&document.title)
+        {
+            document.title = self.file_name(&document.source_path);
+        }
         CleanDocument {
             document,
             markdown,
@@ -223,4 +247,12 @@ impl SourceCleaning {
             page_starts,
         }
     }
+}
+
+/// Whether a document is cut as source code.
+fn is_code(profile: &SourceProfile, document: &DocumentHeader, markdown: &str) -> bool {
+    let mut rules = profile.chunker_rules.iter().map(|rule| rule.chunker);
+    let is_possible = profile.chunker == ChunkStrategy::Code
+        || rules.any(|chunker| chunker == ChunkStrategy::Code);
+    is_possible && profile.chunker_of(document, markdown) == ChunkStrategy::Code
 }

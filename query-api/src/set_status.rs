@@ -2,7 +2,7 @@
 
 use tributary_schemas::State;
 use tributary_schemas::set_status::{
-    SetAlarmReason, SetDocuments, SetState, SetStatus, SetStatusList, SourceStatus,
+    SetAlarmReason, SetCost, SetDocuments, SetState, SetStatus, SetStatusList, SourceStatus,
 };
 use tributary_store::manifest::tally::{Tallies, Tally};
 use tributary_taxonomy::{KnowledgeSet, KnowledgeSets, SetAlarm};
@@ -14,9 +14,14 @@ const MINUTE_SECONDS: f64 = 60.0;
 /// Each set with its counts, those without documents too.
 pub fn statuses(sets: &KnowledgeSets, mut tallies: Tallies) -> SetStatusList {
     let now_ms = tallies.at_ms;
+    let costs = tallies.costs.take();
     let of_sets = sets.iter().map(|set| {
         let tally = tallies.by_set.remove(&set.id).unwrap_or_default();
-        status(set, tally, now_ms)
+        let cost = costs.as_ref().map(|costs| costs.of(&set.id));
+        SetStatus {
+            cost: cost.unwrap_or_default(),
+            ..status(set, tally, now_ms)
+        }
     });
     let sets = of_sets.collect();
     let unplaced = tallies.by_source.into_iter().take(SOURCES);
@@ -46,6 +51,7 @@ fn status(set: &KnowledgeSet, tally: Tally, now_ms: i64) -> SetStatus {
         state,
         alarms,
         documents,
+        cost: SetCost::default(),
     }
 }
 

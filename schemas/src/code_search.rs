@@ -79,6 +79,10 @@ pub struct CodeHit {
     pub rank: usize,
     /// Final score, 0 to 1, comparable within one answer: of the definition and of its file.
     pub score: f32,
+    /// Estimated probability that it is what was asked for, 0 to 1, comparable across questions, as
+    /// in other searches; none where keywords were not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relevance: Option<f32>,
     /// Its chunk.
     pub chunk_id: ChunkId,
     /// Its document.

@@ -11,7 +11,9 @@ use serde_json::Value;
 use crate::ask::{Answer, AskEvent, AskRequest};
 use crate::code_search::{CodeSearchRequest, CodeSearchResponse};
 use crate::conversation::{Conversation, Turn};
-use crate::external_step::{ExternalReply, ExternalRequest};
+use crate::external_step::{
+    ExternalChunksReply, ExternalChunksRequest, ExternalReply, ExternalRequest,
+};
 use crate::reindex::{ReindexOverview, ReindexReport, ReindexRequest};
 use crate::search::{QueryPlan, SearchRequest, SearchResponse};
 use crate::table_query::{TableAnswer, TableQueryRequest};
@@ -63,6 +65,8 @@ pub const MESSAGES: &[Message] = &[
     message::<ReindexOverview>("reindex-overview.v1"),
     message::<ExternalRequest>("external-step-request.v1"),
     message::<ExternalReply>("external-step-reply.v1"),
+    message::<ExternalChunksRequest>("external-chunks-request.v1"),
+    message::<ExternalChunksReply>("external-chunks-reply.v1"),
 ];
 
 impl Message {

@@ -29,6 +29,33 @@ pub struct SetStatus {
     pub alarms: Vec<SetAlarmReason>,
     /// Its documents.
     pub documents: SetDocuments,
+    /// What language models wrote for its documents.
+    #[serde(default)]
+    pub cost: SetCost,
+}
+
+/// Calls of language models for the documents of a set, since the start of the process that answers.
+/// A document of several sets counts for each of them. What came from the cache cost nothing and is
+/// not here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SetCost {
+    /// Calls that were answered, those whose reply was refused too.
+    pub calls: u64,
+    /// Tokens of prompts, as the servers count them.
+    pub tokens_in: u64,
+    /// Tokens of replies, reasoning included.
+    pub tokens_out: u64,
+    /// Since when, milliseconds since 1970.
+    pub since_ms: i64,
+}
+
+impl SetCost {
+    /// Adds what another one counted.
+    pub fn add(&mut self, other: &Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.tokens_in = self.tokens_in.saturating_add(other.tokens_in);
+        self.tokens_out = self.tokens_out.saturating_add(other.tokens_out);
+    }
 }
 
 /// One source.

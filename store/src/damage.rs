@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tributary_schemas::{Error, ErrorKind, Result, Topic};
 
-use crate::blobs;
+use crate::blobs::{self, cache};
 use crate::config::{Config, EventLogKind, SearchIndexKind};
 use crate::data_folder::DataFolder;
 use crate::event_log::EventLog;
@@ -109,7 +109,7 @@ pub struct Found {
     pub log: Vec<Damage>,
     /// In the index.
     pub index: Vec<IndexDamage>,
-    /// Blobs whose content is not what their hash says.
+    /// Blobs, and kept texts of models, whose content is not what their hash says.
     pub blobs: Vec<PathBuf>,
     /// Folders that an earlier start made and that are gone.
     pub missing: Vec<PathBuf>,
@@ -282,6 +282,13 @@ fn damaged_blobs(folder: &Path, progress: &dyn Fn(u64)) -> Result<Vec<PathBuf>> 
     for (hash, path) in blobs::files(folder)? {
         progress(path.metadata().map_or(0, |metadata| metadata.len()));
         if !blobs::is_whole(&hash, &path)? {
+            damaged.push(path);
+        }
+    }
+    // Summaries and descriptions of a model: whoever asks makes one again, which costs a call.
+    for (_, path) in cache::entries(folder)? {
+        progress(path.metadata().map_or(0, |metadata| metadata.len()));
+        if !cache::is_whole(&path)? {
             damaged.push(path);
         }
     }

@@ -19,6 +19,7 @@ mod panics;
 pub mod parts;
 pub mod search_index;
 pub mod secrets;
+pub mod set_costs;
 pub mod work;
 
 pub use tributary_schemas::{Error, Result};

@@ -155,6 +155,9 @@ pub struct SetPipeline {
     /// What stands for long sections; goes before what the source's profile says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<SummaryMode>,
+    /// Variant of the prompts by which a model writes; goes before what the source's profile says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<String>,
 }
 
 /// What rules and producer give a document.

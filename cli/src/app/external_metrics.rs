@@ -1,6 +1,7 @@
 //! Metrics of cleaning steps that are services, in the registry that `/metrics` prints.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tributary_models::service::{ServiceObserver, SharedServiceObserver};
@@ -15,11 +16,38 @@ struct ExternalMetrics {
     calls: Counters,
     seconds: Histograms,
     circuit_open: Gauges,
+    known: KnownServices,
 }
 
-/// Registers them. `Conflict` if they are registered already.
-pub fn register(registry: &MetricRegistry) -> Result<SharedServiceObserver> {
-    Ok(Arc::new(ExternalMetrics {
+/// Services of this process by name, each with whether it is left alone because it failed.
+#[derive(Clone, Debug, Default)]
+pub struct KnownServices(Arc<Mutex<BTreeMap<String, bool>>>);
+
+impl KnownServices {
+    /// How many there are, and the names of those that are away.
+    pub fn away(&self) -> (usize, Vec<String>) {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let away = known.iter().filter(|(_, is_away)| **is_away);
+        (known.len(), away.map(|(name, _)| name.clone()).collect())
+    }
+
+    fn note(&self, name: &str, is_away: bool) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.get_mut(name) {
+            Some(noted) => *noted = is_away,
+            None => {
+                known.insert(name.to_owned(), is_away);
+            }
+        }
+    }
+}
+
+/// Registers them; the second part is what readiness looks at. `Conflict` if they are registered
+/// already.
+pub fn register(registry: &MetricRegistry) -> Result<(SharedServiceObserver, KnownServices)> {
+    let known = KnownServices::default();
+    let observer = Arc::new(ExternalMetrics {
+        known: known.clone(),
         calls: registry.counters(
             "tributary_external_step_calls_total",
             "Calls of cleaning steps that are services, each attempt by how it ended",
@@ -36,7 +64,8 @@ pub fn register(registry: &MetricRegistry) -> Result<SharedServiceObserver> {
             "1 while a service is left alone because it failed",
             &["step"],
         )?,
-    }))
+    });
+    Ok((observer, known))
 }
 
 impl ServiceObserver for ExternalMetrics {
@@ -47,6 +76,7 @@ impl ServiceObserver for ExternalMetrics {
 
     fn away(&self, service: &str, is_away: bool) {
         self.circuit_open.with(&[service]).set(i64::from(is_away));
+        self.known.note(service, is_away);
     }
 }
 
@@ -58,9 +88,11 @@ mod tests {
     #[test]
     fn an_attempt_is_shown_by_step_and_outcome() {
         let registry = MetricRegistry::default();
-        let observer = register(&registry).unwrap();
+        let (observer, known) = register(&registry).unwrap();
+        observer.away("wiki/link", false);
         observer.away("wiki/mask", true);
         observer.attempt("wiki/mask", "deadline", Duration::from_secs(30));
+        assert_eq!(known.away(), (2, vec!["wiki/mask".to_owned()]));
         let text = registry.text().unwrap();
         for part in [
             "tributary_external_step_calls_total{outcome=\"deadline\",step=\"wiki/mask\"} 1",

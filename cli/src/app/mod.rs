@@ -33,7 +33,7 @@ pub use self::confinement::look as look_at_confinement;
 pub use self::lag::{is_nearly_forgotten, oldest_unread};
 pub use self::limits::raise_open_files;
 pub use self::local::LocalServer;
-pub use self::parts::{PROMPT_SETS, Parts};
+pub use self::parts::{PROMPT_SETS, Parts, check_profile_prompts};
 use crate::args::Service;
 use crate::config::Config;
 

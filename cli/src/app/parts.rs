@@ -8,7 +8,9 @@ use tributary_convert::isolation::ConversionPool;
 use tributary_enrich::descriptions::writer::DescriptionWriter;
 use tributary_enrich::prompts::PROMPTS;
 use tributary_enrich::summaries::writer::SummaryWriter;
-use tributary_enrich::{Catalog, Chunking, Pipeline, Pipelines, RecipeConfig, Writers};
+use tributary_enrich::{
+    Catalog, ChunkServices, Chunking, Pipeline, Pipelines, RecipeConfig, Writers,
+};
 use tributary_indexer::reindex::remember_removals;
 use tributary_models::chat::{ChatModels, Role};
 use tributary_models::prompts::{PromptSet, Prompts};
@@ -30,8 +32,9 @@ use tributary_store::manifest::table::{CheckpointFile, CheckpointReading, Docume
 use tributary_store::metrics::MetricRegistry;
 use tributary_store::work::Work;
 use tributary_store::{Clock, system_clock};
-use tributary_taxonomy::{Lexicon, SourceProfiles, Synonyms};
+use tributary_taxonomy::{KnowledgeSets, Lexicon, SourceProfiles, Synonyms};
 
+use super::external_metrics::KnownServices;
 use super::pages::PageSide;
 use super::readiness::Readiness;
 use super::reindex::ReindexSide;
@@ -61,6 +64,12 @@ pub struct Parts {
     pub source_profiles: Arc<SourceProfiles>,
     /// Counts calls of cleaning steps that are services.
     pub external_steps: SharedServiceObserver,
+    /// Which of them are away.
+    pub known_services: KnownServices,
+    /// Which texts exactly the variants of prompts are.
+    pub prompt_variants: Vec<String>,
+    /// Services that see chunks.
+    pub chunk_services: Arc<ChunkServices>,
     pub knowledge_sets: Arc<Catalog>,
     /// Converters of the service `ingest`; none is started before the first is needed.
     pub conversion: Arc<ConversionPool>,
@@ -83,10 +92,15 @@ impl Parts {
         let source_profiles =
             tributary_taxonomy::load_source_profiles(&config.taxonomy, Path::new(""))?;
         let clock = system_clock();
+        let prompts = Prompts::load(&PROMPT_SETS, config.models.chat.prompts_folder())?;
+        let prompts = Arc::new(prompts);
+        check_profile_prompts(config, &source_profiles, &prompts)?;
+        let prompt_variants = prompts.variant_ids();
         let knowledge_sets = Catalog::open(
             stores.topics.clone(),
             sets,
             config.enrich.chunker.clone(),
+            Arc::clone(&prompts),
             Arc::clone(&clock),
         )
         .await?;
@@ -142,13 +156,16 @@ impl Parts {
             &pipelines.serving().models.tokens,
             &chat_metrics::register(&registry)?,
         )?;
-        let external_steps = external_metrics::register(&registry)?;
+        let (external_steps, known_services) = external_metrics::register(&registry)?;
+        let chunk_services = ChunkServices::new(
+            &source_profiles,
+            &config.ingest.external.defaults(),
+            &external_steps,
+            Some(&stores.blobs),
+        )?;
+        warn_of_unknown_sets(&source_profiles, &knowledge_sets.shared().current());
         let chat = Arc::new(chat);
         let retriever = Arc::new(retriever);
-        let prompts = Arc::new(Prompts::load(
-            &PROMPT_SETS,
-            config.models.chat.prompts_folder(),
-        )?);
         let writers = writers(config, &chat, &prompts, &registry, &stores.blobs)?;
         let understander = Understander::new(UnderstanderParts {
             analyzer: AnalyzerSource::Serving(serving.clone()),
@@ -178,6 +195,9 @@ impl Parts {
             writers,
             source_profiles: Arc::new(source_profiles),
             external_steps,
+            known_services,
+            prompt_variants,
+            chunk_services: Arc::new(chunk_services),
             knowledge_sets: Arc::new(knowledge_sets),
             conversion: Arc::new(conversion::pool(config)),
             retriever,
@@ -196,6 +216,8 @@ impl Parts {
             knowledge_sets: self.knowledge_sets.shared(),
             source_profiles: Arc::clone(&self.source_profiles),
             writers: self.writers.clone(),
+            services: Arc::clone(&self.chunk_services),
+            costs: self.documents.set_costs().clone(),
             documents_in_flight: config.enrich.chunk.documents_in_flight,
             clock: Arc::clone(&self.clock),
             work: self.work.clone(),
@@ -231,6 +253,41 @@ impl Parts {
             backup: Some(self.stores.backup.clone()),
             backup_token: self.backup_token.clone(),
             work: self.work.clone(),
+        }
+    }
+}
+
+/// Source profiles name prompts that there are. The error names the file.
+pub fn check_profile_prompts(
+    config: &Config,
+    profiles: &SourceProfiles,
+    prompts: &Prompts,
+) -> tributary_schemas::Result<()> {
+    let file = config.taxonomy.source_profiles_file.display();
+    for profile in profiles.iter() {
+        if let Some(variant) = &profile.prompts {
+            let place = format!("{file}: source profile {}", profile.name);
+            prompts.check_variant(&place, variant)?;
+        }
+    }
+    Ok(())
+}
+
+/// A step for documents of a set that there is not sees none. Sets come and go while the server runs:
+/// it is no error.
+fn warn_of_unknown_sets(profiles: &SourceProfiles, sets: &KnowledgeSets) {
+    for profile in profiles.iter() {
+        for step in &profile.chunk_steps {
+            let mut named = step.knowledge_sets.iter();
+            if let Some(set) = named.find(|named| sets.iter().all(|set| set.id != **named)) {
+                let (profile, step) = (&profile.name, &step.name);
+                tracing::warn!(
+                    profile,
+                    step,
+                    set,
+                    "a step on chunks is for a knowledge set that there is not"
+                );
+            }
         }
     }
 }

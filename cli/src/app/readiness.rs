@@ -19,6 +19,7 @@ use tributary_store::event_log::worker::holds::{Held, Holds};
 use tributary_store::parts;
 use tributary_store::work::Work;
 
+use super::external_metrics::KnownServices;
 use super::{Parts, confinement};
 use crate::args::Service;
 use crate::config::Config;
@@ -39,6 +40,9 @@ pub struct Readiness {
     holds: Holds,
     serving: SharedServing,
     chat: Arc<ChatModels>,
+    services: KnownServices,
+    /// Documents that the stage `chunk` has at a time.
+    documents_waiting: usize,
     work: Work,
     folder: PathBuf,
     /// Folders in it that must be there.
@@ -57,6 +61,8 @@ impl Readiness {
             holds: parts.worker_metrics.holds(),
             serving: parts.serving.clone(),
             chat: Arc::clone(&parts.chat),
+            services: parts.known_services.clone(),
+            documents_waiting: config.enrich.chunk.documents_waiting,
             work: parts.work.clone(),
             folder: PathBuf::from(&config.store.data_folder),
             embedded: config.store.embedded_parts(),
@@ -133,8 +139,10 @@ impl Readiness {
             stages(&self.holds.held()),
             self.models(),
         ];
-        let chat = chat(&self.chat, &self.work);
-        others.into_iter().chain(chat).chain(conversion).collect()
+        let chat = chat(&self.chat, &self.work, self.documents_waiting);
+        let services = external_steps(&self.services);
+        let optional = [chat, services, conversion].into_iter().flatten();
+        others.into_iter().chain(optional).collect()
     }
 
     /// Where it is required and missing, documents wait.
@@ -187,7 +195,7 @@ impl ReadinessProbe for Readiness {
 
 /// Language models, if there are any. One that is away takes nothing out of service: answers are
 /// given in the lesser way. Nobody is asked here.
-fn chat(chat: &ChatModels, work: &Work) -> Option<Check> {
+fn chat(chat: &ChatModels, work: &Work, maximum_waiting: usize) -> Option<Check> {
     let endpoints = chat.by_endpoint().len();
     let away = chat.away();
     let (detail, hint) = match away.as_slice() {
@@ -204,7 +212,7 @@ fn chat(chat: &ChatModels, work: &Work) -> Option<Check> {
             Some("`tributary doctor` says what is wrong with it".to_owned()),
         ),
     };
-    let detail = match waiting_for_texts(work) {
+    let detail = match waiting_for_texts(work, maximum_waiting) {
         Some(waiting) => format!("{detail}; {waiting}"),
         None => detail,
     };
@@ -218,16 +226,45 @@ fn chat(chat: &ChatModels, work: &Work) -> Option<Check> {
 
 /// Documents whose summaries and descriptions a model writes now: the stage `chunk` says so of these
 /// alone.
-fn waiting_for_texts(work: &Work) -> Option<String> {
+fn waiting_for_texts(work: &Work, maximum_waiting: usize) -> Option<String> {
     let items = work.items();
     let mut waiting = items.iter().filter(|item| item.stage == "chunk");
     let longest = waiting.next()?;
     let count = waiting.count() + 1;
+    let held_up = match count >= maximum_waiting {
+        true => {
+            "; as many as may (enrich.chunk.documents_waiting), so that documents behind them wait, too, also those that need no model"
+        }
+        false => "",
+    };
     Some(format!(
-        "{} waiting for what it writes, the longest for {:.0} s",
+        "{} waiting for what it writes, the longest for {:.0} s{held_up}",
         print::count(count, "document"),
         longest.seconds
     ))
+}
+
+/// Steps that are services, if there are any. One that is away takes nothing out of service: its
+/// documents wait, and go to the dead letters when their patience ends. Nobody is called here.
+fn external_steps(services: &KnownServices) -> Option<Check> {
+    let (count, away) = services.away();
+    let (detail, hint) = match away.as_slice() {
+        _ if count == 0 => return None,
+        [] => (format!("{count} known, none known to be away"), None),
+        away => (
+            format!(
+                "{} failed and is left alone for a while: its documents wait",
+                away.join(", ")
+            ),
+            Some("`tributary doctor` says whether it answers; then `tributary dead-letters replay --all`".to_owned()),
+        ),
+    };
+    Some(Check {
+        name: "external_steps".to_owned(),
+        ok: true,
+        detail,
+        hint,
+    })
 }
 
 /// What stages of this process wait for.
@@ -374,7 +411,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let models = failing_chat(folder.path());
         assert!(
-            !chat(&models, &Work::default())
+            !chat(&models, &Work::default(), 10)
                 .unwrap()
                 .detail
                 .contains("degraded")
@@ -390,14 +427,14 @@ mod tests {
             deadline: None,
         };
         assert!(model.complete(&request).await.is_err());
-        let check = chat(&models, &Work::default()).unwrap();
+        let check = chat(&models, &Work::default(), 10).unwrap();
         assert!(
             check.ok && check.detail.contains("degraded: default"),
             "{}",
             check.detail
         );
         assert!(
-            chat(&ChatModels::default(), &Work::default()).is_none(),
+            chat(&ChatModels::default(), &Work::default(), 10).is_none(),
             "none is nothing to say"
         );
     }

@@ -19,6 +19,8 @@ pub struct SetGauges {
     documents: Gauges,
     oldest_waiting: FloatGauges,
     alarms: Gauges,
+    calls: Gauges,
+    tokens: Gauges,
 }
 
 impl SetGauges {
@@ -39,6 +41,16 @@ impl SetGauges {
                 "tributary_set_alarm",
                 "1 while a threshold of a knowledge set is reached.",
                 &["set", "reason"],
+            )?,
+            calls: registry.gauges(
+                "tributary_set_model_calls",
+                "Calls of language models for the documents of a knowledge set, since this process started.",
+                &["set"],
+            )?,
+            tokens: registry.gauges(
+                "tributary_set_model_tokens",
+                "Tokens of these calls, prompts (in) and replies (out).",
+                &["set", "direction"],
             )?,
         })
     }
@@ -77,6 +89,9 @@ impl SetGauges {
         self.documents.clear();
         self.oldest_waiting.clear();
         self.alarms.clear();
+        self.calls.clear();
+        self.tokens.clear();
+        let shown = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         for set in sets {
             let counts = [
                 ("searchable", set.documents.searchable),
@@ -85,8 +100,12 @@ impl SetGauges {
                 ("failed", set.documents.failed),
             ];
             for (state, count) in counts {
-                let count = i64::try_from(count).unwrap_or(i64::MAX);
-                self.documents.with(&[&set.id, state]).set(count);
+                self.documents.with(&[&set.id, state]).set(shown(count));
+            }
+            let cost = &set.cost;
+            self.calls.with(&[&set.id]).set(shown(cost.calls));
+            for (direction, tokens) in [("in", cost.tokens_in), ("out", cost.tokens_out)] {
+                self.tokens.with(&[&set.id, direction]).set(shown(tokens));
             }
             let oldest = set.documents.oldest_waiting_seconds.unwrap_or(0.0);
             self.oldest_waiting.with(&[&set.id]).set(oldest);

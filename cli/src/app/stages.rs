@@ -161,6 +161,11 @@ fn later_settings(config: &Config, parts: &Parts) -> Result<LaterSettings> {
         config.enrich.embed.clone(),
     );
     let writers = parts.writers.clone();
+    // Profiles name variants of prompts; which texts these are shapes what is written.
+    let variants = match parts.writers.summaries.is_some() || parts.writers.descriptions.is_some() {
+        true => parts.prompt_variants.clone(),
+        false => Vec::new(),
+    };
     Ok(Arc::new(move || {
         let pipeline = pipelines.serving();
         let recipe = &pipeline.recipe;
@@ -179,6 +184,7 @@ fn later_settings(config: &Config, parts: &Parts) -> Result<LaterSettings> {
         ];
         settings.extend(summaries.map(|writer| writer.name()));
         settings.extend(descriptions.map(|writer| writer.name()));
+        settings.extend(variants.iter().cloned());
         settings.extend(repairs.map(|repairs| repairs.to_string()));
         blake3::hash(settings.join("/").as_bytes())
             .to_hex()

@@ -9,6 +9,7 @@ use crate::args::{CodeSearch, Global, Service};
 use crate::client::Client;
 use crate::config::Config;
 use crate::print::{self, Outcome};
+use crate::verbs::search::LIKELY;
 
 const NO_CODE: &str = "no source code was found: it is that of sources whose profile has `chunker = \"code\"`, as the server \
                        was started with it (docs/code-search.md)\n";
@@ -38,7 +39,7 @@ fn request(search: &CodeSearch) -> CodeSearchRequest {
 
 /// The answer as text for people.
 fn describe(response: &CodeSearchResponse) -> String {
-    let mut text = String::new();
+    let mut text = unlikely(&response.hits).unwrap_or_default();
     for hit in &response.hits {
         describe_hit(hit, &mut text);
     }
@@ -67,8 +68,21 @@ fn describe(response: &CodeSearchResponse) -> String {
 /// The first line is a place as compilers and grep write it.
 fn describe_hit(hit: &CodeHit, text: &mut String) {
     let place = format!("{}:{}-{}", hit.source_path, hit.start_line, hit.end_line);
-    writeln!(text, "{place}  {}  {:.3}", hit.function, hit.score).ok();
+    let worth = match hit.relevance {
+        Some(relevance) => format!("relevance {relevance:.2}"),
+        None => format!("score {:.3}", hit.score),
+    };
+    writeln!(text, "{place}  {}  {worth}", hit.function).ok();
     writeln!(text, "    {}\n", shortened(&hit.description)).ok();
+}
+
+/// Said first where no hit is likely to be what was asked for.
+fn unlikely(hits: &[CodeHit]) -> Option<String> {
+    let known = hits.iter().filter_map(|hit| hit.relevance);
+    let best = known.max_by(f32::total_cmp)?;
+    (best < LIKELY).then(|| {
+        format!("nothing that is likely relevant was found; the nearest has a relevance of {best:.2}\n\n")
+    })
 }
 
 fn describe_files(response: &CodeSearchResponse, text: &mut String) {
@@ -119,7 +133,7 @@ mod tests {
     #[test]
     fn a_hit_begins_with_its_place_and_says_what_it_does() {
         let text = describe(&answer(1));
-        let first = "mm/scan.c:10-42  wake_scanner  0.910\n    Wakes the scanner. 长";
+        let first = "mm/scan.c:10-42  wake_scanner  score 0.910\n    Wakes the scanner. 长";
         assert!(text.starts_with(first), "{text}");
         assert!(
             text.contains("…\n\nfiles:\n  1.000 mm/1.c  Scans pages.\n"),
@@ -130,6 +144,19 @@ mod tests {
             text.contains("degraded: embedder\n1 hit in 7 files in"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn an_answer_that_is_hardly_relevant_says_so_first() {
+        let mut doubtful = answer(1);
+        doubtful.hits[0].relevance = Some(0.04);
+        let text = describe(&doubtful);
+        let first =
+            "nothing that is likely relevant was found; the nearest has a relevance of 0.04";
+        assert!(text.starts_with(first), "{text}");
+        assert!(text.contains("wake_scanner  relevance 0.04\n"), "{text}");
+        doubtful.hits[0].relevance = Some(0.4);
+        assert!(!describe(&doubtful).contains("nothing that is likely"));
     }
 
     #[test]

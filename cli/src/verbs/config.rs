@@ -6,13 +6,16 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde_json::json;
 use toml::{Table, Value};
+use tributary_enrich::ChunkServices;
+use tributary_enrich::catalog::check_prompts;
 use tributary_ingest::SourceCleaning;
 use tributary_models::prompts::Prompts;
+use tributary_models::service::{SharedServiceObserver, Uncounted};
 use tributary_schemas::Error;
 use tributary_store::secrets::{HIDDEN, is_secret, without_credentials};
 use tributary_taxonomy::Taxonomy;
 
-use crate::app::PROMPT_SETS;
+use crate::app::{PROMPT_SETS, check_profile_prompts};
 use crate::args::{ConfigVerb, Global};
 use crate::config::{self, Config};
 use crate::print::{self, Outcome};
@@ -61,8 +64,37 @@ pub fn check_domain(config: &Config) -> tributary_schemas::Result<Taxonomy> {
     )
     .map_err(|error| in_file(&config.taxonomy.source_profiles_file, &error))?;
     taxonomy.source_profiles = Arc::unwrap_or_clone(profiles);
-    Prompts::load(&PROMPT_SETS, config.models.chat.prompts_folder())?;
+    let prompts = Prompts::load(&PROMPT_SETS, config.models.chat.prompts_folder())?;
+    check_profile_prompts(config, &taxonomy.source_profiles, &prompts)?;
+    check_prompts(&taxonomy.knowledge_sets, &prompts)
+        .map_err(|error| in_file(&config.taxonomy.knowledge_sets_file, &error))?;
+    chunk_services(config, &taxonomy)
+        .map_err(|error| in_file(&config.taxonomy.source_profiles_file, &error))?;
     Ok(taxonomy)
+}
+
+/// Makes the steps on chunks; they are for knowledge sets that there are.
+fn chunk_services(config: &Config, taxonomy: &Taxonomy) -> tributary_schemas::Result<()> {
+    let observer: SharedServiceObserver = Arc::new(Uncounted);
+    ChunkServices::new(
+        &taxonomy.source_profiles,
+        &config.ingest.external.defaults(),
+        &observer,
+        None,
+    )?;
+    for profile in taxonomy.source_profiles.iter() {
+        for step in &profile.chunk_steps {
+            taxonomy
+                .knowledge_sets
+                .check(&step.knowledge_sets)
+                .map_err(|error| {
+                    let place =
+                        format!("source profile {}: chunk step {}", profile.name, step.name);
+                    Error::new(error.kind(), format!("{place}: {error}"))
+                })?;
+        }
+    }
+    Ok(())
 }
 
 /// The error with the file that it is about.

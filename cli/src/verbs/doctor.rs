@@ -2,14 +2,18 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 use tributary_convert::slides::office;
+use tributary_enrich::ChunkServices;
+use tributary_ingest::SourceCleaning;
 use tributary_models::chat::{ChatModel, ChatModels, Role, RoleModel, SharedObserver, Unobserved};
 use tributary_models::folder::ModelFolder;
 use tributary_models::ocr::OcrSetup;
+use tributary_models::service::{SharedServiceObserver, Uncounted};
 use tributary_models::{EmbedderKind, TextRole, token_counter};
 use tributary_schemas::Error;
 use tributary_store::config::SearchIndexKind;
@@ -28,6 +32,9 @@ use crate::print::{self, Outcome};
 use crate::verbs::config::check_domain;
 use crate::verbs::{chat_probe, knowledge_sets, machine, verify};
 
+/// How long a service has to answer.
+const SERVICE_ANSWER: Duration = Duration::from_secs(3);
+
 #[derive(Serialize)]
 struct Check {
     name: &'static str,
@@ -45,6 +52,7 @@ pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> 
     }));
     checks.extend(models(config));
     checks.extend(chat(config)?);
+    checks.extend(external_steps(config));
     checks.extend(pictures(config));
     checks.push(confinement(config));
     checks.extend(search_index(config)?);
@@ -250,6 +258,58 @@ fn chat(config: &Config) -> Result<Vec<Check>> {
         checks.push(passed("chat", detail));
     }
     Ok(checks)
+}
+
+/// Steps that are services of the team's own, on documents and on chunks: whether each answers at
+/// all. What is wrong with the settings of one is told with the taxonomy.
+fn external_steps(config: &Config) -> Vec<Check> {
+    let found = external_addresses(config).unwrap_or_default();
+    let look = |(name, address): (String, String)| {
+        match answers(&address) {
+        Ok(()) => passed("external", format!("step {name} answers")),
+        Err(what) => Check {
+            name: "external",
+            ok: false,
+            detail: format!("step {name} {what}"),
+            hint: Some(
+                "start the service, or take the step out of the source profile: its documents go to the dead letters"
+                    .to_owned(),
+            ),
+        },
+    }
+    };
+    found.into_iter().map(look).collect()
+}
+
+fn external_addresses(config: &Config) -> tributary_schemas::Result<Vec<(String, String)>> {
+    let profiles = tributary_taxonomy::load_source_profiles(&config.taxonomy, Path::new(""))?;
+    let observer: SharedServiceObserver = Arc::new(Uncounted);
+    let defaults = config.ingest.external.defaults();
+    let on_chunks = ChunkServices::new(&profiles, &defaults, &observer, None)?.addresses();
+    let title_characters = config.convert.maximum_title_characters;
+    let cleaning = SourceCleaning::new(Arc::new(profiles), &config.ingest, title_characters)?;
+    let mut all = cleaning.external_addresses();
+    all.extend(on_chunks);
+    Ok(all)
+}
+
+/// Any answer to a `GET` will do, as documents are sent by `POST`. The address is not told: it may
+/// hold what is secret.
+fn answers(address: &str) -> std::result::Result<(), String> {
+    let settings = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .timeout_global(Some(SERVICE_ANSWER));
+    let agent: ureq::Agent = settings.build().into();
+    match agent.get(address).call() {
+        Ok(_) => Ok(()),
+        Err(ureq::Error::Timeout(_)) => Err(format!(
+            "does not answer within {} s",
+            SERVICE_ANSWER.as_secs()
+        )),
+        Err(ureq::Error::Io(error)) => Err(format!("cannot be reached: {error}")),
+        Err(_) => Err("cannot be reached".to_owned()),
+    }
 }
 
 fn open_chat(config: &Config) -> tributary_schemas::Result<ChatModels> {

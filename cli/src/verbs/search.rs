@@ -15,7 +15,7 @@ use crate::print::{self, Outcome};
 
 const SHOWN_CHARACTERS: usize = 240;
 /// Relevance below which a hit is hardly an answer.
-const LIKELY: f32 = 0.1;
+pub(super) const LIKELY: f32 = 0.1;
 /// Members of a family that are named below the one that answers.
 const SHOWN_MEMBERS: usize = 5;
 /// Snippets are looked for in this much of a chunk.

@@ -1,7 +1,7 @@
 //! `tributary knowledge-sets status`: how each knowledge set is, and what is in none.
 
 use anyhow::Result;
-use tributary_schemas::set_status::{SetDocuments, SetStatus, SetStatusList};
+use tributary_schemas::set_status::{SetCost, SetDocuments, SetStatus, SetStatusList};
 
 use crate::args::{Global, Output, Service};
 use crate::client::{Client, segment};
@@ -54,7 +54,26 @@ fn of_set(set: &SetStatus) -> String {
         false => format!(" ({})", reasons.join(", ")),
     };
     let head = format!("{}: {}{alarms}{owner}", set.id, set.state.as_str());
-    described(&head, &set.documents)
+    let documents = described(&head, &set.documents);
+    match of_cost(&set.cost) {
+        Some(cost) => format!("{documents}\n  {cost}"),
+        None => documents,
+    }
+}
+
+/// What models wrote for it; nothing where none was called.
+fn of_cost(cost: &SetCost) -> Option<String> {
+    let SetCost {
+        calls,
+        tokens_in,
+        tokens_out,
+        ..
+    } = cost;
+    (*calls > 0).then(|| {
+        format!(
+            "language models: {calls} calls, {tokens_in} tokens in, {tokens_out} out, since the server started"
+        )
+    })
 }
 
 fn described(head: &str, documents: &SetDocuments) -> String {

@@ -155,6 +155,27 @@ impl Cut {
     }
 }
 
+/// Chunks of which some have another text than their ids were made from: with ids of what they say
+/// now, in links and summaries above, too.
+pub(crate) fn renewed(document_id: &str, mut chunks: Vec<Chunk>) -> Vec<Chunk> {
+    let mut ids = Ids::new(document_id);
+    let mut by_old: HashMap<ChunkId, (ChunkId, Option<String>)> = HashMap::new();
+    for chunk in &mut chunks {
+        let identity = identity(&chunk.text, &chunk.code);
+        let id = ids.next(chunk.kind, &chunk.section_path, &identity);
+        let summary = (chunk.kind == ChunkKind::Summary).then(|| chunk.text.clone());
+        by_old.insert(std::mem::replace(&mut chunk.chunk_id, id), (id, summary));
+    }
+    let renew = |old: &ChunkId| by_old.get(old).map(|(id, _)| *id);
+    for chunk in &mut chunks {
+        let above = chunk.parent_id.and_then(|above| by_old.get(&above));
+        chunk.parent_summary = above.and_then(|(_, summary)| summary.clone());
+        chunk.parent_id = above.map(|(id, _)| *id);
+        chunk.child_ids = chunk.child_ids.iter().filter_map(renew).collect();
+    }
+    chunks
+}
+
 /// The entry with the description that a model wrote, where it wrote one.
 fn described(entry: Box<CodeEntry>, description: Option<String>) -> Box<CodeEntry> {
     match description {

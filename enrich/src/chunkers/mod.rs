@@ -18,6 +18,7 @@ use tributary_schemas::{Chunk, CleanDocument};
 /// How a document is cut; the source profile names one.
 pub use tributary_taxonomy::ChunkStrategy as Strategy;
 
+pub(crate) use self::assemble::renewed;
 pub use self::assemble::{Cut, ModelTexts};
 use crate::config::ChunkerConfig;
 use crate::summaries::extractive;

@@ -17,10 +17,10 @@ use tributary_taxonomy::sentences::first_sentence;
 use super::WantedDescription;
 use crate::config::DescriptionsConfig;
 use crate::prompts::{
-    CODE_DESCRIPTION, CODE_FILE_SUMMARY, CodeDescription, CodeToDescribe, prompt_ids,
+    CODE_DESCRIPTION, CODE_FILE_SUMMARY, CodeDescription, CodeToDescribe, prompt_ids, variant_ids,
 };
 use crate::writing::check::{Expected, accept};
-use crate::writing::{Task, TextCounter, Writer, WriterParts, Written, beginning};
+use crate::writing::{Asking, Task, TextCounter, Writer, WriterParts, Written, beginning};
 
 /// Tokens of the reply beside the description: JSON, and what escaping adds.
 const TOKENS_AROUND: usize = 64;
@@ -71,7 +71,16 @@ impl DescriptionWriter {
 
     /// Who writes: model and prompts. Shapes what is written, as part of `lineage.chunker`.
     pub fn name(&self) -> String {
-        let ids = prompt_ids(&self.prompts, &[CODE_DESCRIPTION, CODE_FILE_SUMMARY]);
+        self.name_as(None)
+    }
+
+    /// The same with a variant of the prompts.
+    pub fn name_as(&self, variant: Option<&str>) -> String {
+        let names = [CODE_DESCRIPTION, CODE_FILE_SUMMARY];
+        let ids = match variant {
+            None => prompt_ids(&self.prompts, &names),
+            variant => variant_ids(&self.prompts, &names, variant),
+        };
         format!("{}/{}", self.writer.model_name(), ids.join("/"))
     }
 
@@ -81,6 +90,18 @@ impl DescriptionWriter {
     /// `progress` is told how many of all are there.
     pub async fn write(
         &self,
+        wanted: &[WantedDescription],
+        tokens: &Arc<dyn TokenCounter>,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Written> {
+        self.write_as(&Asking::default(), wanted, tokens, progress)
+            .await
+    }
+
+    /// The same, asked in a way of the document's own.
+    pub async fn write_as(
+        &self,
+        asking: &Asking<'_>,
         wanted: &[WantedDescription],
         tokens: &Arc<dyn TokenCounter>,
         progress: &(dyn Fn(usize, usize) + Sync),
@@ -97,8 +118,9 @@ impl DescriptionWriter {
         let (mut done, mut told) = (0, HashMap::new());
         progress(done, all);
         for level in [definitions, files] {
-            let tasks = self.tasks(wanted, &level, &told, tokens).await?;
-            let had = self.writer.have_all(&tasks, tokens).await?;
+            let variant = asking.variant;
+            let tasks = self.tasks(variant, wanted, &level, &told, tokens).await?;
+            let had = self.writer.have_all(&tasks, tokens, asking).await?;
             for ((at, task), had) in level.iter().zip(&tasks).zip(had) {
                 done += 1;
                 if let Some(text) = written.keep(*at, had, &|| task.name()) {
@@ -123,6 +145,7 @@ impl DescriptionWriter {
     /// work for a thread of its own.
     async fn tasks<'a>(
         &self,
+        variant: Option<&str>,
         wanted: &'a [WantedDescription],
         level: &[usize],
         told: &HashMap<usize, String>,
@@ -141,7 +164,7 @@ impl DescriptionWriter {
                 true => (CODE_FILE_SUMMARY, self.config.file_limit_tokens),
                 false => (CODE_DESCRIPTION, self.config.limit_tokens),
             };
-            let prompt = self.prompts.get(name, Some(language))?;
+            let prompt = self.prompts.get_variant(name, variant, Some(language))?;
             let room = self.room(&prompt, one, limit_tokens).await?;
             let tokens = Arc::clone(tokens);
             let shown = move || Ok(beginning(text.trim(), room, tokens.as_ref()));

@@ -14,9 +14,11 @@ use tributary_taxonomy::language::is_chinese;
 use super::WantedSummary;
 use super::input::section_text;
 use crate::config::SummariesConfig;
-use crate::prompts::{SECTION_SUMMARY, SectionSummary, SectionToSummarize, prompt_ids};
+use crate::prompts::{
+    SECTION_SUMMARY, SectionSummary, SectionToSummarize, prompt_ids, variant_ids,
+};
 use crate::writing::check::{Expected, accept};
-use crate::writing::{Task, TextCounter, Writer, WriterParts, Written};
+use crate::writing::{Asking, Task, TextCounter, Writer, WriterParts, Written};
 
 /// Tokens of the reply beside the summary: JSON, and what escaping adds.
 const TOKENS_AROUND: usize = 64;
@@ -69,7 +71,15 @@ impl SummaryWriter {
 
     /// Who writes: model and prompts. Shapes what is written, as part of `lineage.chunker`.
     pub fn name(&self) -> String {
-        let ids = prompt_ids(&self.prompts, &[SECTION_SUMMARY]);
+        self.name_as(None)
+    }
+
+    /// The same with a variant of the prompts.
+    pub fn name_as(&self, variant: Option<&str>) -> String {
+        let ids = match variant {
+            None => prompt_ids(&self.prompts, &[SECTION_SUMMARY]),
+            variant => variant_ids(&self.prompts, &[SECTION_SUMMARY], variant),
+        };
         format!("{}/{}", self.writer.model_name(), ids.join("/"))
     }
 
@@ -84,13 +94,29 @@ impl SummaryWriter {
         tokens: &Arc<dyn TokenCounter>,
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Written> {
+        self.write_as(&Asking::default(), markdown, wanted, tokens, progress)
+            .await
+    }
+
+    /// The same, asked in a way of the document's own.
+    pub async fn write_as(
+        &self,
+        asking: &Asking<'_>,
+        markdown: &Arc<str>,
+        wanted: &[WantedSummary],
+        tokens: &Arc<dyn TokenCounter>,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Written> {
         let mut written = Written::none_of(wanted.len());
         let mut made = Made::default();
         let mut done = 0;
         progress(done, wanted.len());
         for level in levels(wanted) {
-            let tasks = self.tasks(markdown, wanted, &level, &made, tokens).await?;
-            let had = self.writer.have_all(&tasks, tokens).await?;
+            let variant = asking.variant;
+            let tasks = self
+                .tasks(variant, markdown, wanted, &level, &made, tokens)
+                .await?;
+            let had = self.writer.have_all(&tasks, tokens, asking).await?;
             for ((at, task), had) in level.iter().zip(&tasks).zip(had) {
                 done += 1;
                 let summary = written.keep(*at, had, &|| task.name());
@@ -106,6 +132,7 @@ impl SummaryWriter {
     /// own.
     async fn tasks<'a>(
         &self,
+        variant: Option<&str>,
         markdown: &Arc<str>,
         wanted: &'a [WantedSummary],
         level: &[usize],
@@ -114,7 +141,7 @@ impl SummaryWriter {
     ) -> Result<Vec<SummaryTask<'a>>> {
         let mut tasks = Vec::with_capacity(level.len());
         for wanted in level.iter().filter_map(|at| wanted.get(*at)) {
-            let room = self.room(wanted).await?;
+            let room = self.room(variant, wanted).await?;
             let (markdown, tokens) = (Arc::clone(markdown), Arc::clone(tokens));
             let (owned, made) = (wanted.clone(), Arc::clone(made));
             let text = crate::blocking("chunk", move || {
@@ -132,7 +159,9 @@ impl SummaryWriter {
             tasks.push(SummaryTask {
                 wanted,
                 must_be_chinese,
-                prompt: self.prompts.get(SECTION_SUMMARY, Some(language))?,
+                prompt: self
+                    .prompts
+                    .get_variant(SECTION_SUMMARY, variant, Some(language))?,
                 text,
             });
         }
@@ -140,8 +169,10 @@ impl SummaryWriter {
     }
 
     /// Tokens of a section's text that fit into the model's context beside the prompt's own.
-    async fn room(&self, wanted: &WantedSummary) -> Result<usize> {
-        let prompt = self.prompts.get(SECTION_SUMMARY, Some("zh"))?;
+    async fn room(&self, variant: Option<&str>, wanted: &WantedSummary) -> Result<usize> {
+        let prompt = self
+            .prompts
+            .get_variant(SECTION_SUMMARY, variant, Some("zh"))?;
         let room = self
             .writer
             .room_beside(&request(&prompt, wanted, "")?)

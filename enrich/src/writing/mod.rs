@@ -6,6 +6,7 @@ mod away;
 mod beginning;
 pub mod check;
 mod choice;
+mod metered;
 mod single_flight;
 mod writer;
 
@@ -16,6 +17,7 @@ use serde::de::DeserializeOwned;
 use tributary_models::TokenCounter;
 use tributary_models::chat::ChatRequest;
 use tributary_schemas::Result;
+use tributary_schemas::set_status::SetCost;
 
 pub(crate) use beginning::{LEFT_OUT, beginning};
 pub use choice::WriterChoice;
@@ -23,6 +25,27 @@ pub(crate) use writer::{Had, Writer, WriterParts};
 
 /// Counts texts by where they come from: `model`, `cache` or `extractive`.
 pub type TextCounter = Arc<dyn Fn(&'static str) + Send + Sync>;
+
+/// How the texts of a document are asked for.
+#[derive(Clone, Copy)]
+pub struct Asking<'a> {
+    /// Variant of the prompts; none for the built-in ones.
+    pub variant: Option<&'a str>,
+    /// Whether texts are asked for again that the model could not write before.
+    pub asks_again: bool,
+    /// Told what each question cost, as soon as it is over.
+    pub spent: &'a (dyn Fn(&SetCost) + Sync),
+}
+
+impl Default for Asking<'_> {
+    fn default() -> Self {
+        Self {
+            variant: None,
+            asks_again: false,
+            spent: &|_: &SetCost| {},
+        }
+    }
+}
 
 /// What became of the texts of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -13,8 +13,9 @@ use tributary_store::blobs::Blobs;
 
 use super::away::Away;
 use super::check::cleaned;
+use super::metered::Metered;
 use super::single_flight::SingleFlight;
-use super::{Task, TextCounter};
+use super::{Asking, Task, TextCounter};
 
 /// First pause before a call is tried again; doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -22,6 +23,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A budget that has room within this time is waited for, however often.
 const SOON: Duration = Duration::from_secs(60);
+/// Replies to one question after which it is settled that the model cannot answer it.
+const REPLIES: u64 = 2;
+/// Characters of the reason that is remembered then.
+const MAXIMUM_REASON_CHARACTERS: usize = 500;
 /// How often a prompt that the server finds too long is halved.
 const HALVINGS: usize = 3;
 
@@ -55,6 +60,22 @@ pub(crate) enum Had {
     Not(String),
 }
 
+/// What became of a question.
+enum Asked {
+    Text(String),
+    /// The model replied, and none of its replies can be used.
+    Cannot(String),
+    /// It did not reply, or not to this question.
+    NotNow(String),
+}
+
+/// Where it is remembered that a text could not be written.
+fn failed_key(key: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"not written\0").update(key.as_bytes());
+    hasher.finalize().to_hex().to_string()
+}
+
 impl Writer {
     /// As many calls at a time as the model's endpoint allows.
     pub fn new(parts: WriterParts) -> Self {
@@ -74,6 +95,7 @@ impl Writer {
     /// Waits for a model that is away as if it had just gone: somebody says that it is back.
     pub fn expect_back(&self) {
         self.away.forget();
+        self.parts.model.endpoint().expect_back();
     }
 
     /// Tokens of text that fit into the model's context beside a question without any.
@@ -88,27 +110,57 @@ impl Writer {
         &self,
         tasks: &[T],
         tokens: &Arc<dyn TokenCounter>,
+        asking: &Asking<'_>,
     ) -> Result<Vec<Had>> {
-        let all = join_all(tasks.iter().map(|task| self.have(task, tokens))).await;
-        all.into_iter().collect()
+        let all = tasks.iter().map(|task| self.have(task, tokens, asking));
+        join_all(all).await.into_iter().collect()
     }
 
     /// A text from the cache, or else a new one, which goes into it. Waits for a model that is
     /// away, as long as there is patience. Fails only when the blob store is away.
-    async fn have<T: Task>(&self, task: &T, tokens: &Arc<dyn TokenCounter>) -> Result<Had> {
+    ///
+    /// That the model could not write it is remembered, too, by the same text, prompt and model, so
+    /// that a replay costs nothing until somebody asks again.
+    async fn have<T: Task>(
+        &self,
+        task: &T,
+        tokens: &Arc<dyn TokenCounter>,
+        asking: &Asking<'_>,
+    ) -> Result<Had> {
         let key = self.key(task)?;
         let _entered = self.flight.enter(&key).await;
         if let Some(cached) = self.parts.blobs.cached(&key).await? {
             (self.parts.counter)("cache");
             return Ok(Had::Cached(cached));
         }
-        let had = self.ask(task, tokens).await?;
-        let Had::New(text) = &had else {
+        let failed_key = failed_key(&key);
+        if !asking.asks_again
+            && let Some(why) = self.parts.blobs.cached(&failed_key).await?
+        {
             (self.parts.counter)("extractive");
-            return Ok(had);
-        };
-        (self.parts.counter)("model");
-        if let Err(error) = self.parts.blobs.cache(&key, text).await {
+            return Ok(Had::Not(why));
+        }
+        let asked = self.ask(task, tokens, asking).await?;
+        match &asked {
+            Asked::Text(text) => {
+                (self.parts.counter)("model");
+                self.remember(&key, text).await;
+            }
+            Asked::Cannot(why) => {
+                (self.parts.counter)("extractive");
+                let why: String = why.chars().take(MAXIMUM_REASON_CHARACTERS).collect();
+                self.remember(&failed_key, &why).await;
+            }
+            Asked::NotNow(_) => (self.parts.counter)("extractive"),
+        }
+        Ok(match asked {
+            Asked::Text(text) => Had::New(text),
+            Asked::Cannot(why) | Asked::NotNow(why) => Had::Not(why),
+        })
+    }
+
+    async fn remember(&self, key: &str, text: &str) {
+        if let Err(error) = self.parts.blobs.cache(key, text).await {
             // It can be used all the same; what cannot wait is the document.
             let (error, what) = (error.full_message(), self.parts.what);
             tracing::warn!(
@@ -116,7 +168,6 @@ impl Writer {
                 "one of the {what} is not cached and will be paid for once more"
             );
         }
-        Ok(had)
     }
 
     /// Hash of all that shapes a text. 64 hexadecimal digits.
@@ -134,15 +185,24 @@ impl Writer {
         Ok(hasher.finalize().to_hex().to_string())
     }
 
-    async fn ask<T: Task>(&self, task: &T, tokens: &Arc<dyn TokenCounter>) -> Result<Had> {
+    async fn ask<T: Task>(
+        &self,
+        task: &T,
+        tokens: &Arc<dyn TokenCounter>,
+        asking: &Asking<'_>,
+    ) -> Result<Asked> {
         let mut shown = task.shown().to_owned();
         let (mut failing_since, mut halvings) = (None::<Instant>, 0);
         let mut pause = FIRST_PAUSE;
         loop {
-            let failed = match self.call(task, &shown, tokens).await? {
+            let model = Metered::new(self.parts.model.as_ref());
+            let called = self.call(task, &shown, tokens, &model).await?;
+            let spent = model.spent();
+            (asking.spent)(&spent);
+            let failed = match called {
                 Ok(text) => {
                     self.away.over();
-                    return Ok(Had::New(text));
+                    return Ok(Asked::Text(text));
                 }
                 Err(failed) => failed,
             };
@@ -153,7 +213,10 @@ impl Writer {
             }
             if let Some(why) = self.is_given_up(&failed, &mut failing_since) {
                 tracing::info!(of = %task.name(), why, "no model wrote one of the {}", self.parts.what);
-                return Ok(Had::Not(why));
+                return Ok(match spent.calls >= REPLIES {
+                    true => Asked::Cannot(why),
+                    false => Asked::NotNow(why),
+                });
             }
             let wait = failed.retry_after.unwrap_or(pause).max(pause);
             tokio::time::sleep(wait.min(LONGEST_PAUSE)).await;
@@ -185,12 +248,13 @@ impl Writer {
         task: &T,
         shown: &str,
         tokens: &Arc<dyn TokenCounter>,
+        model: &Metered<'_>,
     ) -> Result<std::result::Result<String, ChatError>> {
         let request = task.request(shown)?;
         let closed = |_| Error::new(ErrorKind::Internal, "calls of the model are closed");
         let _turn = self.turns.acquire().await.map_err(closed)?;
         let check = |reply: &T::Reply| task.check(&cleaned(task.text(reply)), tokens.as_ref());
-        let asked = ask_checked(self.parts.model.as_ref(), &request, check).await;
+        let asked = ask_checked(model, &request, check).await;
         Ok(asked.map(|reply| cleaned(task.text(&reply.value))))
     }
 }

@@ -1,8 +1,8 @@
 //! Summaries by a model: what is asked, what is asked again, what is not, and what happens when the
 //! model cannot.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::model::{FakeModel, counted, limited, prompts, role};
@@ -10,9 +10,10 @@ use super::support::{Counter, config, document};
 use tributary_enrich::SummariesConfig;
 use tributary_enrich::chunkers::{Cut, ModelTexts, Strategy, cut};
 use tributary_enrich::summaries::writer::SummaryWriter;
-use tributary_enrich::writing::Written;
+use tributary_enrich::writing::{Asking, Written};
 use tributary_models::TokenCounter;
 use tributary_models::chat::Reason;
+use tributary_schemas::set_status::SetCost;
 use tributary_schemas::{ChunkKind, CleanDocument};
 use tributary_store::blobs::Blobs;
 
@@ -240,6 +241,51 @@ async fn no_more_calls_than_the_endpoint_takes() {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     write(&bench.writer(), &manual(&words)).await;
     assert_eq!(bench.model.most_at_once(), super::model::PARALLEL);
+}
+
+#[tokio::test]
+async fn what_the_model_cannot_write_costs_nothing_at_a_replay_until_somebody_asks_again() {
+    let bench = Bench::new(FakeModel {
+        first_replies: vec![String::new(), String::new()],
+        ..FakeModel::default()
+    });
+    let markdown = format!(
+        "# Top\n\n## A\n\n{}\n\n## B\n\n{}\n",
+        "A sentence about antennas and tilt. ".repeat(160),
+        "A sentence about cells and tilt. ".repeat(160)
+    );
+    let clean = document(&markdown);
+    let spent = Mutex::new(SetCost::default());
+    let ask = async |asks_again| {
+        let tokens: Arc<dyn TokenCounter> = Arc::new(Counter);
+        let markdown = Arc::from(clean.markdown.as_str());
+        let add = |cost: &SetCost| spent.lock().unwrap().add(cost);
+        let asking = Asking {
+            variant: None,
+            asks_again,
+            spent: &add,
+        };
+        let cut = cut_up(&clean);
+        let writer = bench.writer();
+        let written = writer.write_as(&asking, &markdown, cut.wanted(), &tokens, &|_, _| {});
+        written.await.unwrap()
+    };
+    let first = ask(false).await;
+    assert!(first.missing.is_some() && bench.model.asked().len() == 2);
+    let replayed = ask(false).await;
+    assert_eq!(
+        (replayed.missing, bench.model.asked().len()),
+        (first.missing, 2)
+    );
+    let repaired = ask(true).await;
+    assert_eq!((repaired.missing, bench.model.asked().len()), (None, 3));
+    assert_eq!(
+        spent.lock().unwrap().calls,
+        3,
+        "replies that were refused are paid, too"
+    );
+    ask(false).await;
+    assert_eq!(bench.model.asked().len(), 3, "from the cache");
 }
 
 #[tokio::test]

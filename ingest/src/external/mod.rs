@@ -88,6 +88,12 @@ impl ExternalSteps {
         Ok((clean, all))
     }
 
+    /// Each step with the address of its service.
+    pub fn addresses(&self) -> impl Iterator<Item = (&str, &str)> {
+        let steps = self.steps.iter();
+        steps.map(|step| (step.service.name(), step.service.address()))
+    }
+
     /// The names of all steps.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.steps.iter().map(|step| step.name.as_str())

@@ -1,5 +1,6 @@
 //! Settings of one external step: those of the step over those of `[ingest.external]`.
 
+use std::path::Path;
 use std::time::Duration;
 
 use tributary_models::chat::config::Key;
@@ -27,6 +28,7 @@ pub(super) fn read(
     // Part of the profile's fingerprint, as all settings are.
     settings.required_text("version", VERSION_HINT)?;
     settings.text("key_file")?;
+    settings.text("header_file")?;
     let seconds = |settings: &mut Settings, name, default| {
         let number = settings.number(name)?;
         Ok::<_, Error>(Duration::from_secs(number.unwrap_or(default)))
@@ -34,7 +36,8 @@ pub(super) fn read(
     let of_config = config.clone();
     let read = ServiceSettings {
         url,
-        key: key(step, &settings)?,
+        key: secret(step.key_path.as_deref(), "key_file", &settings)?,
+        header: secret(step.header_path.as_deref(), "header_file", &settings)?,
         connect_timeout: Duration::from_millis(of_config.connect_timeout_ms),
         timeout: seconds(&mut settings, "timeout_seconds", of_config.timeout_seconds)?,
         patience: seconds(
@@ -73,12 +76,12 @@ fn name(settings: &mut Settings) -> Result<String> {
     Ok(name)
 }
 
-/// The key's own text is nowhere in the profile, nor in its fingerprint.
-fn key(step: &CleanerStep, settings: &Settings) -> Result<Option<Key>> {
-    let Some(path) = &step.key_path else {
+/// A secret's own text is nowhere in the profile, nor in its fingerprint.
+fn secret(path: Option<&Path>, setting: &str, settings: &Settings) -> Result<Option<Key>> {
+    let Some(path) = path else {
         return Ok(None);
     };
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Error::io(settings.invalid("cannot read its `key_file`"), &error))?;
+    let unreadable = || settings.invalid(format!("cannot read its `{setting}`"));
+    let text = std::fs::read_to_string(path).map_err(|error| Error::io(unreadable(), &error))?;
     Ok(Some(Key::new(text.trim())))
 }

@@ -61,6 +61,13 @@ impl Circuit {
         opened
     }
 
+    /// Lets the next call through: somebody says that the endpoint is back.
+    pub fn try_now(&self, now: Instant) {
+        if let Some(next) = &mut self.lock().next_trial {
+            *next = now;
+        }
+    }
+
     /// Whether calls fail at once.
     pub fn is_open(&self) -> bool {
         self.lock().next_trial.is_some()
@@ -102,6 +109,17 @@ mod tests {
         assert_eq!(circuit.admit(start + PAUSE), Ok(()));
         assert!(!circuit.failed(start + PAUSE), "it was open already");
         assert_eq!(circuit.admit(start + PAUSE), Err(PAUSE));
+    }
+
+    #[test]
+    fn one_call_is_let_through_at_once_where_somebody_says_so() {
+        let (circuit, start) = (Circuit::new(1, PAUSE), Instant::now());
+        circuit.try_now(start);
+        assert!(!circuit.is_open(), "a closed one stays closed");
+        assert!(circuit.failed(start));
+        circuit.try_now(start);
+        assert_eq!(circuit.admit(start), Ok(()));
+        assert_eq!(circuit.admit(start), Err(PAUSE), "and no other");
     }
 
     #[test]

@@ -74,6 +74,11 @@ impl Endpoint {
         self.circuit.is_open()
     }
 
+    /// Asks it again with the next call, also where it is left alone: somebody says that it is back.
+    pub fn expect_back(&self) {
+        self.circuit.try_now(Instant::now());
+    }
+
     async fn turn(&self, deadline: Instant) -> ChatResult<OwnedSemaphorePermit> {
         let turn = Arc::clone(&self.turns).acquire_owned();
         let until = tokio::time::Instant::from_std(deadline);

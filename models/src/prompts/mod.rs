@@ -5,7 +5,7 @@
 pub mod fence;
 pub mod file;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,6 +19,11 @@ use fence::{fenced, is_fenced};
 
 /// Languages in which there is every prompt; the first one serves texts of all others.
 pub const LANGUAGES: [&str; 2] = ["en", "zh"];
+
+/// Stands between the name of a prompt and that of its variant.
+const VARIANT: char = '@';
+/// Roles whose prompts may have variants: those that write while documents come in.
+const ROLES_WITH_VARIANTS: [Role; 2] = [Role::Summarize, Role::DescribeCode];
 
 /// Stands for text of documents in samples: where it appears, a fence must be around it.
 pub const UNTRUSTED: &str = "⟦text of a document⟧";
@@ -76,8 +81,9 @@ impl Prompts {
     pub fn load_own(sets: &[&PromptSet], folder: Option<&Path>) -> Result<Self> {
         let mut replacing = folder.map(replacements).transpose()?;
         let is_own = |file: &str| {
-            let mut files = sets.iter().flat_map(|set| set.files);
-            files.any(|(name, _)| *name == file)
+            let mut specs = sets.iter().flat_map(|set| set.specs);
+            let name = file.split(['.', VARIANT]).next().unwrap_or_default();
+            specs.any(|spec| spec.name == name)
         };
         if let Some(texts) = &mut replacing {
             texts.retain(|file, _| is_own(file));
@@ -129,6 +135,58 @@ impl Prompts {
             let message = format!("there is no prompt `{name}` in `{language}`");
             Error::new(ErrorKind::Internal, message)
         })
+    }
+
+    /// The variant of a prompt for texts of a language, or the prompt itself: where no variant is
+    /// asked for, and where this prompt has none of it.
+    pub fn get_variant(
+        &self,
+        name: &str,
+        variant: Option<&str>,
+        language: Option<&str>,
+    ) -> Result<Arc<Prompt>> {
+        let base = self.get(name, language)?;
+        let Some(variant) = variant else {
+            return Ok(base);
+        };
+        let key = (format!("{name}{VARIANT}{variant}"), base.language.clone());
+        Ok(self.by_name.get(&key).map_or(base, Arc::clone))
+    }
+
+    /// Names of all variants, each once.
+    pub fn variants(&self) -> BTreeSet<&str> {
+        let names = self.by_name.keys().map(|(name, _)| name.as_str());
+        names
+            .filter_map(|name| Some(name.split_once(VARIANT)?.1))
+            .collect()
+    }
+
+    /// Which texts exactly all variants are, see [`Prompt::id`].
+    pub fn variant_ids(&self) -> Vec<String> {
+        let variants = self
+            .by_name
+            .iter()
+            .filter(|((name, _), _)| name.contains(VARIANT));
+        variants.map(|(_, prompt)| prompt.id()).collect()
+    }
+
+    /// `Invalid` where no prompt has this variant; `place` says who asks for it.
+    pub fn check_variant(&self, place: &str, variant: &str) -> Result<()> {
+        let known = self.variants();
+        if known.contains(variant) {
+            return Ok(());
+        }
+        let known: Vec<&str> = known.into_iter().collect();
+        let known = match known.is_empty() {
+            true => "there is none".to_owned(),
+            false => format!("there are: {}", known.join(", ")),
+        };
+        let message = format!("{place}: no prompt has the variant `{variant}`; {known}");
+        let hint = format!(
+            "put a file such as section_summary{VARIANT}{variant}.en.md into the folder of \
+             models.chat.prompts_folder"
+        );
+        Err(Error::new(ErrorKind::Invalid, message).with_hint(hint))
     }
 
     /// All of them.
@@ -269,10 +327,15 @@ fn load(
     if file != expected {
         return Err(format!("by what it says its file is {expected}"));
     }
-    let spec = *specs.get(front.name.as_str()).ok_or_else(|| {
+    let (base, variant) = match front.name.split_once(VARIANT) {
+        Some((base, variant)) => (base, Some(variant)),
+        None => (front.name.as_str(), None),
+    };
+    let spec = *specs.get(base).ok_or_else(|| {
         let known: Vec<&str> = specs.keys().copied().collect();
         format!("there is no such prompt; there are: {}", known.join(", "))
     })?;
+    check_variant_name(variant, spec)?;
     if front.role != spec.role {
         return Err(format!("its role is `{}`", spec.role));
     }
@@ -291,6 +354,26 @@ fn load(
     };
     check_variables(&prompt, &read.front.variables, spec)?;
     Ok(prompt)
+}
+
+/// A variant has a plain name, and a caller that can ask for it.
+fn check_variant_name(variant: Option<&str>, spec: &PromptSpec) -> std::result::Result<(), String> {
+    let Some(variant) = variant else {
+        return Ok(());
+    };
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    if variant.is_empty() || !variant.chars().all(is_plain) {
+        return Err(format!(
+            "the variant `{variant}` must be made of letters, digits, `-` and `_`"
+        ));
+    }
+    match ROLES_WITH_VARIANTS.contains(&spec.role) {
+        true => Ok(()),
+        false => Err(format!(
+            "prompts of the role `{}` have no variants",
+            spec.role
+        )),
+    }
 }
 
 fn hash(text: &str) -> String {

@@ -2,7 +2,10 @@
 //! name neither address nor path; of a refusal they quote what its JSON says.
 
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue,
+    TRANSFER_ENCODING,
+};
 use reqwest::{Client, Response, StatusCode, Url};
 use serde_json::Value;
 
@@ -22,6 +25,7 @@ pub(super) struct Exchange {
     client: Client,
     url: Url,
     key: Option<HeaderValue>,
+    header: Option<(HeaderName, HeaderValue)>,
     /// What is never quoted: key, address, query.
     secrets: Vec<String>,
     maximum_reply_bytes: usize,
@@ -37,12 +41,17 @@ impl Exchange {
             .as_ref()
             .map(|key| key.reveal().trim().to_owned());
         let query = url.query().map(str::to_owned);
+        let header = settings.header.as_ref().map(header).transpose()?;
+        let value = header.as_ref().and_then(|(_, value)| value.to_str().ok());
+        let value = value.map(str::to_owned);
         let secrets = key.into_iter().chain([url.to_string()]).chain(query);
+        let secrets = secrets.chain(value);
         Ok(Self {
             secrets: secrets.collect(),
             client,
             url,
             key: settings.key.as_ref().map(bearer).transpose()?,
+            header,
             maximum_reply_bytes: settings.maximum_reply_bytes,
         })
     }
@@ -57,6 +66,10 @@ impl Exchange {
             .body(body);
         let call = match &self.key {
             Some(key) => call.header(AUTHORIZATION, key),
+            None => call,
+        };
+        let call = match &self.header {
+            Some((name, value)) => call.header(name, value),
             None => call,
         };
         let response = call.send().await.map_err(|error| {
@@ -136,6 +149,38 @@ fn bearer(key: &Key) -> Result<HeaderValue> {
         .ok_or_else(|| invalid("key_file", "holds no key of one line"))?;
     header.set_sensitive(true);
     Ok(header)
+}
+
+/// Messages never quote it.
+fn header(text: &Key) -> Result<(HeaderName, HeaderValue)> {
+    let wrong =
+        |what: &str| invalid("header_file", what).with_hint("one line, such as `X-Api-Key: …`");
+    let line = text.reveal().trim();
+    let (name, value) = line
+        .split_once(':')
+        .ok_or_else(|| wrong("holds no line `Name: value`"))?;
+    let name = HeaderName::from_bytes(name.trim().as_bytes());
+    let name = name.map_err(|_| wrong("has a name that is none of a header"))?;
+    if [
+        CONTENT_TYPE,
+        CONTENT_LENGTH,
+        HOST,
+        TRANSFER_ENCODING,
+        ACCEPT,
+    ]
+    .contains(&name)
+    {
+        return Err(wrong(
+            "names a header that says how a request is to be read",
+        ));
+    }
+    let value = value.trim();
+    let mut value = HeaderValue::from_str(value)
+        .ok()
+        .filter(|_| !value.is_empty())
+        .ok_or_else(|| wrong("holds no value of one line"))?;
+    value.set_sensitive(true);
+    Ok((name, value))
 }
 
 /// An error page is no answer, whatever its status.

@@ -117,6 +117,11 @@ impl Service {
         &self.name
     }
 
+    /// Where it is; not for messages about documents.
+    pub fn address(&self) -> &str {
+        &self.settings.url
+    }
+
     /// Reports an attempt that was answered, once it is known what the answer is worth.
     pub fn judged(&self, outcome: &'static str, took: Duration) {
         self.observer.attempt(&self.name, outcome, took);

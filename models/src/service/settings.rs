@@ -17,6 +17,8 @@ pub struct ServiceSettings {
     pub url: String,
     /// Sent as `Authorization: Bearer`.
     pub key: Option<Key>,
+    /// Sent as a header: one line, `Name: value`. As secret as the key.
+    pub header: Option<Key>,
     /// Longest time for a connection.
     pub connect_timeout: Duration,
     /// Longest time for one attempt.

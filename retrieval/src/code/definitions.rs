@@ -57,6 +57,7 @@ pub(super) fn code_hit(
     CodeHit {
         rank,
         score,
+        relevance: None,
         chunk_id: found.stored.chunk.chunk_id,
         document_id: document.document_id.clone(),
         version: document.version,

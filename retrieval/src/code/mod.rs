@@ -26,10 +26,12 @@ use tributary_store::search_index::StoredChunk;
 use crate::access::Principal;
 use crate::coarse::{self, Coarse};
 use crate::config::CodeConfig;
+use crate::coverage;
 use crate::elapsed::elapsed_ms;
 use crate::embed::QueryVectors;
 use crate::error::SearchError;
 use crate::fine::{self, FineChunk};
+use crate::relevance::Estimates;
 use crate::retriever::{Retriever, degrade};
 use crate::serving::Serving;
 use crate::{document, leaving, plan, unmet};
@@ -48,6 +50,8 @@ struct Search<'a> {
     serving: &'a Serving,
     plan: QueryPlan,
     vectors: Option<QueryVectors>,
+    /// Tokens of the question that are more than function words.
+    content: Vec<String>,
     /// Chunks that were ranked and then not there: deleted, forbidden meanwhile or damaged.
     absent: Vec<ChunkId>,
     degraded: Vec<String>,
@@ -138,7 +142,8 @@ impl<'a> Search<'a> {
         serving: &'a Serving,
         asked: &SearchRequest,
     ) -> Result<Self> {
-        let (plan, _) = retriever.plan(asked, serving).await?;
+        let (plan, words) = retriever.plan(asked, serving).await?;
+        let content = coverage::content_tokens(&words, &plan.tokens);
         let vectors = retriever.embed(&plan, serving).await;
         let mut degraded = serving.models.degraded.clone();
         if plan::uses_vectors(&plan) && vectors.is_none() {
@@ -153,6 +158,7 @@ impl<'a> Search<'a> {
             serving,
             plan,
             vectors,
+            content,
             absent: Vec::new(),
             degraded,
         })
@@ -177,6 +183,7 @@ impl<'a> Search<'a> {
             .ranked(ChunkKind::CodeFunction, Some(ids.collect()))
             .await?;
         let considered = found.len();
+        let relevance = self.relevance(&found).await?;
         let reranked = self.reranked(&found).await;
         let scores: HashMap<&str, f32> = files
             .iter()
@@ -202,9 +209,38 @@ impl<'a> Search<'a> {
         let hits = scored.into_iter().enumerate();
         let hits = hits.map(|(at, (score, file, found))| {
             let scores = scoring.named(&found.fine, file);
-            code_hit(at + 1, score, scores, found)
+            let relevance = relevance.get(&found.fine.chunk_id).copied();
+            CodeHit {
+                relevance,
+                ..code_hit(at + 1, score, scores, found)
+            }
         });
         Ok((hits.collect(), considered))
+    }
+
+    /// How relevant each is, by the estimate of other searches: the score alone says what is best and
+    /// not whether it is any good. What of the question a definition covers is judged beside all
+    /// definitions, not those of the files alone.
+    async fn relevance(&self, found: &[Found]) -> Result<HashMap<ChunkId, f32>> {
+        let retriever = self.retriever;
+        let index = retriever.index.as_ref();
+        let plan = QueryPlan {
+            filter: narrowed(&self.plan.filter, ChunkKind::CodeFunction, None),
+            ..self.plan.clone()
+        };
+        let tokens = coverage::token_scores(index, &plan, &self.content).await?;
+        let mut fine: Vec<FineChunk> = found.iter().map(|found| found.fine).collect();
+        coverage::score_by_content(index, &plan, &self.content, &mut fine).await?;
+        let estimates = Estimates {
+            config: &retriever.config.relevance,
+            model: self.serving.models.embedder.fine_name(),
+            tokens: plan::uses_keywords(&plan).then_some(&tokens),
+        };
+        let estimated = fine.iter().filter_map(|chunk| {
+            let relevance = estimates.of(chunk)?;
+            Some((chunk.chunk_id, relevance))
+        });
+        Ok(estimated.collect())
     }
 
     /// Tiers 1 and 2 over the described chunks of a kind, in these documents or in all.

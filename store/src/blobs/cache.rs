@@ -87,6 +87,20 @@ pub(crate) fn entries(blobs: &Path) -> Result<Vec<(String, PathBuf)>> {
     }
 }
 
+/// Whether an entry says what it was written with. One that does not is made again by whoever asks.
+pub(crate) fn is_whole(path: &Path) -> Result<bool> {
+    if !path.is_file() {
+        return Ok(false);
+    }
+    let failed = |error| Error::io(format!("reading {}", path.display()), &error);
+    if std::fs::metadata(path).map_err(failed)?.len() > MAXIMUM_BYTES {
+        return Ok(false);
+    }
+    let json = std::fs::read(path).map_err(failed)?;
+    let entry: Option<Entry> = serde_json::from_slice(&json).ok();
+    Ok(entry.is_some_and(|entry| hash(&entry.text) == entry.hash))
+}
+
 fn hash(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
@@ -115,9 +129,14 @@ mod tests {
             panic!("one text is cached");
         };
         assert_eq!(*known, key);
+        assert!(is_whole(file).unwrap());
         let json = std::fs::read_to_string(file).unwrap();
         std::fs::write(file, json.replace("summary", "mummary")).unwrap();
         assert_eq!(blobs.cached(&key).await.unwrap(), None, "damaged");
+        assert!(
+            !is_whole(file).unwrap(),
+            "and a look at all of them says so"
+        );
         std::fs::write(file, vec![b' '; 2 << 20]).unwrap();
         assert_eq!(blobs.cached(&key).await.unwrap(), None, "far too long");
         std::fs::remove_file(file).unwrap();

@@ -25,6 +25,7 @@ use crate::event_log::topics::Topics;
 use crate::event_log::{Record, message};
 use crate::generations::chunk_group;
 use crate::search_index::{GenerationStatus, IndexedDocument, SharedSearchIndex};
+use crate::set_costs::SetCosts;
 
 /// Each may take a second of a core where there are millions of documents.
 const LISTINGS_AT_ONCE: usize = 2;
@@ -89,6 +90,7 @@ pub struct Documents {
     reconciling: Mutex<()>,
     /// Which generation served, and when that was seen.
     serving: Mutex<Option<(Instant, String)>>,
+    costs: SetCosts,
 }
 
 impl Documents {
@@ -107,6 +109,7 @@ impl Documents {
         let newest_report = u64::try_from(table.newest_time()).unwrap_or(0);
         let versions = Versions::open(plausible(newest_report, rule, clock()), given);
         Self {
+            costs: SetCosts::new(clock()),
             topics,
             table,
             index,
@@ -246,6 +249,11 @@ impl Documents {
             .await
     }
 
+    /// What language models wrote for the documents of each set.
+    pub fn set_costs(&self) -> &SetCosts {
+        &self.costs
+    }
+
     /// Documents counted by knowledge set, see [`DocumentTable::tally`].
     pub async fn tally(
         &self,
@@ -255,7 +263,12 @@ impl Documents {
         let at_ms = (self.clock)();
         let count = move |table: &DocumentTable| table.tally(sets_of_source);
         let tallies = self.look_through(count).await?;
-        Ok(Tallies { at_ms, ..tallies })
+        let costs = self.costs.clone();
+        Ok(Tallies {
+            at_ms,
+            costs: Some(costs),
+            ..tallies
+        })
     }
 
     /// A page of a list. `Timeout` where tags or knowledge sets are asked for and a new generation

@@ -9,6 +9,7 @@ use tributary_schemas::set_status::FailedDocument;
 
 use super::rows::Glance;
 use super::table::DocumentTable;
+use crate::set_costs::SetCosts;
 
 /// Failures that are shown of each set: the newest.
 const FAILURES: usize = 5;
@@ -33,7 +34,7 @@ pub struct Tally {
 }
 
 /// All of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Tallies {
     /// When they were counted, milliseconds since 1970.
     pub at_ms: i64,
@@ -41,6 +42,8 @@ pub struct Tallies {
     pub by_set: BTreeMap<String, Tally>,
     /// By source, of documents that are in no set, or nobody knows in which.
     pub by_source: BTreeMap<String, Tally>,
+    /// What language models wrote for the sets, where it is counted.
+    pub costs: Option<SetCosts>,
 }
 
 impl Tally {

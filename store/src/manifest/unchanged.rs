@@ -40,6 +40,12 @@ impl SkipGate {
         (newest > version).then_some(newest)
     }
 
+    /// A newer version, or the deletion, that is accepted and waits behind this one.
+    pub fn waiting_behind(&self, document_id: &str, version: u64) -> Option<u64> {
+        let newest = self.table.newest_version(document_id);
+        (newest > version).then_some(newest)
+    }
+
     fn passed(&self) -> MutexGuard<'_, Passed> {
         self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }

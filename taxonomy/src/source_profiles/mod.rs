@@ -2,6 +2,7 @@
 //! versions of which only the newest is kept. The steps are names with settings here; ingest knows
 //! what they do.
 
+mod chunk_steps;
 mod newest_only;
 mod rules;
 mod steps;
@@ -11,6 +12,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Attributes, DocumentHeader, Result};
 
+pub use chunk_steps::ChunkStep;
 pub use newest_only::NewestOnly;
 use rules::CONDITION_KEYS;
 pub use rules::{AttributeRule, ChunkerRule, Condition, FoldedText, TagRule};
@@ -111,6 +113,13 @@ pub struct SourceProfile {
     /// index has a model, else extractive ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<SummaryMode>,
+    /// Variant of the prompts by which a model writes summaries and descriptions: with `cases` the
+    /// file `section_summary@cases.en.md` of the prompts folder goes before `section_summary.en.md`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<String>,
+    /// Services that see the chunks, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chunk_steps: Vec<ChunkStep>,
     /// Attributes of documents whose producer leaves them out.
     #[serde(default)]
     pub attributes: Attributes,
@@ -228,13 +237,15 @@ pub struct SourceProfiles {
     default: SourceProfile,
 }
 
-const PROFILE_KEYS: [&str; 12] = [
+const PROFILE_KEYS: [&str; 14] = [
     "name",
     "source",
     "cleaners",
     "chunker",
     "chunker_rules",
     "summaries",
+    "prompts",
+    "chunk_steps",
     "attributes",
     "attribute_rules",
     "tag_rules",
@@ -260,6 +271,8 @@ impl Default for SourceProfiles {
             chunker: ChunkStrategy::Sections,
             chunker_rules: Vec::new(),
             summaries: None,
+            prompts: None,
+            chunk_steps: Vec::new(),
             attributes: Attributes::default(),
             attribute_rules: Vec::new(),
             tag_rules: Vec::new(),
@@ -339,6 +352,7 @@ impl SourceProfiles {
             for step in &mut profile.cleaners {
                 step.read_files(&profile.name, folder)?;
             }
+            chunk_steps::read_files(&mut profile.chunk_steps, &profile.name, folder)?;
         }
         Ok(())
     }
@@ -384,6 +398,7 @@ fn check_rules(place: &str, profile: &toml::Table, problems: &mut Problems) -> b
 impl SourceProfile {
     /// What types cannot say.
     fn check(&self, place: &str, problems: &mut Problems) {
+        chunk_steps::check(&self.chunk_steps, place, problems);
         let conditions = self
             .tag_rules
             .iter()

@@ -15,6 +15,12 @@ const FILE_SETTING: &str = "file";
 /// it can be read is checked here.
 const KEY_FILE_SETTING: &str = "key_file";
 
+/// Setting of a cleaning step that names a file with a header, relative to the same place.
+const HEADER_FILE_SETTING: &str = "header_file";
+
+const HEADER_FILE_HINT: &str =
+    "`header_file` is relative to the file of source profiles; it holds one line, `Name: value`";
+
 const KEY_FILE_HINT: &str =
     "`key_file` is relative to the file of source profiles; it holds the key alone";
 
@@ -35,6 +41,9 @@ pub struct CleanerStep {
     /// Where the file is that the setting `key_file` names, from the same moment on.
     #[serde(skip)]
     pub key_path: Option<PathBuf>,
+    /// Where the file is that the setting `header_file` names.
+    #[serde(skip)]
+    pub header_path: Option<PathBuf>,
     /// Where it stands in the file of source profiles.
     #[serde(skip)]
     pub line: Option<usize>,
@@ -64,6 +73,11 @@ impl CleanerStep {
             let path = folder.join(file);
             self.read(profile, &path, KEY_FILE_HINT)?;
             self.key_path = Some(path);
+        }
+        if let Some(file) = self.named(HEADER_FILE_SETTING) {
+            let path = folder.join(file);
+            self.read(profile, &path, HEADER_FILE_HINT)?;
+            self.header_path = Some(path);
         }
         Ok(())
     }
