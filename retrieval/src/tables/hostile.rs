@@ -262,12 +262,13 @@ fn spoiled(text: &str, chance: &mut Chance) -> String {
 /// Deep or long: brackets, operators, subqueries, cases, unions.
 fn nested(chance: &mut Chance) -> String {
     let depth = 1 + chance.below(600);
-    match chance.below(6) {
+    match chance.below(7) {
         0 => format!("SELECT {}1{}", "(".repeat(depth), ")".repeat(depth)),
         1 => format!("SELECT 1{}", "+1".repeat(depth)),
         2 => format!("SELECT {}1{}", "(SELECT ".repeat(depth), ")".repeat(depth)),
         3 => format!("SELECT {}1{}", "NOT ".repeat(depth), ""),
         4 => format!("SELECT 1{}", " UNION SELECT 1".repeat(depth)),
+        5 => format!("SELECT 1{}", " AND Region = 1 OR 2".repeat(depth)),
         _ => format!(
             "SELECT {} 1 {}",
             "CASE WHEN 1 THEN".repeat(depth),
@@ -360,7 +361,6 @@ fn no_statement_writes_reads_outside_crashes_or_goes_over_its_limits() {
     let world = world();
     let mut chance = Chance(SEED);
     let (mut ran, mut refused, mut limited, mut past) = (0, 0, 0, 0);
-    let begun = Instant::now();
     for _ in 0..STATEMENTS {
         let sql = statement(&mut chance);
         let started = Instant::now();
@@ -400,10 +400,6 @@ fn no_statement_writes_reads_outside_crashes_or_goes_over_its_limits() {
     assert!(
         ran > 20 && limited > 5 && refused > 1000,
         "{ran} {limited} {refused} {past}"
-    );
-    println!(
-        "{ran} ran, {limited} were ended, {refused} were refused in {:?}",
-        begun.elapsed()
     );
 }
 

@@ -25,8 +25,10 @@ use super::Refused;
 /// Bytes of a statement.
 const LONGEST: usize = 8000;
 /// Its words and signs: what is nested deeper than SQLite takes is not even parsed.
-const MOST_TOKENS: usize = 1200;
-/// Signs in a row of operators nest the tree once each.
+const MOST_TOKENS: usize = 600;
+/// Its operators: each nests the tree once more.
+const MOST_OPERATORS: usize = 150;
+/// Brackets within brackets.
 const DEEPEST: usize = 40;
 /// Tables that are joined, each as often as it is named.
 const MOST_FACTORS: usize = 16;
@@ -191,7 +193,7 @@ fn parse(sql: &str) -> Result<Box<Query>, Refused> {
         .iter()
         .filter(|token| !matches!(token, Token::Whitespace(_)))
         .count();
-    if count > MOST_TOKENS || longest_chain(&tokens) > MOST_TOKENS / 4 {
+    if count > MOST_TOKENS || operators(&tokens) > MOST_OPERATORS {
         return Err(refused("the statement has too many parts"));
     }
     let parser = Parser::new(&dialect).with_recursion_limit(DEEPEST);
@@ -205,22 +207,19 @@ fn parse(sql: &str) -> Result<Box<Query>, Refused> {
     }
 }
 
-/// The most operators between two commas, brackets or words that end an expression: each nests the
-/// tree once more.
-fn longest_chain(tokens: &[Token]) -> usize {
-    let is_operator = |token: &Token| {
-        matches!(
-            token,
-            Token::Plus
-                | Token::Minus
-                | Token::Mul
-                | Token::Div
-                | Token::Mod
-                | Token::StringConcat
-                | Token::Tilde
-                | Token::Ampersand
-                | Token::Pipe
-        )
+fn operators(tokens: &[Token]) -> usize {
+    let is_word = |word: &str| ["and", "or", "union", "except", "intersect"].contains(&word);
+    let is_operator = |token: &Token| match token {
+        Token::Plus
+        | Token::Minus
+        | Token::Mul
+        | Token::Div
+        | Token::Mod
+        | Token::StringConcat
+        | Token::Ampersand
+        | Token::Pipe => true,
+        Token::Word(word) => is_word(word.value.to_ascii_lowercase().as_str()),
+        _ => false,
     };
     tokens.iter().filter(|token| is_operator(token)).count()
 }
