@@ -46,7 +46,7 @@ impl KnownServices {
 /// already.
 pub fn register(registry: &MetricRegistry) -> Result<(SharedServiceObserver, KnownServices)> {
     let known = KnownServices::default();
-    let observer = Arc::new(ExternalMetrics {
+    let observer: SharedServiceObserver = Arc::new(ExternalMetrics {
         known: known.clone(),
         calls: registry.counters(
             "tributary_external_step_calls_total",
