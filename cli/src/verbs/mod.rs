@@ -38,5 +38,5 @@ pub mod run;
 pub mod search;
 mod set_information;
 mod set_status;
-mod tables;
+pub mod tables;
 mod verify;

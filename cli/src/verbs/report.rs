@@ -20,7 +20,7 @@ const FORMATS: [(&str, &str); 2] = [("md", "markdown"), ("html", "html")];
 pub fn run(global: &Global, config: &Config, wanted: &ReportVerb) -> Result<Outcome> {
     // What is wrong with the file is said before the work.
     let format = wanted.file.as_deref().map(format_of).transpose()?;
-    let question = ask::question(&wanted.question)?;
+    let question = ask::question(Some(&wanted.question))?;
     if question.trim().is_empty() {
         bail!("the question is empty");
     }

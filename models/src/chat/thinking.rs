@@ -154,9 +154,9 @@ impl ThinkingFilter {
     /// What stands before the text of a line; the text itself is left.
     fn release(&mut self) -> String {
         self.state = State::Text;
-        let length = self.held.len() - self.held.trim_start().len();
-        let rest = self.held.split_off(length);
-        let blanks = std::mem::replace(&mut self.held, rest);
+        let rest = self.held.trim_start().to_owned();
+        let mut blanks = std::mem::replace(&mut self.held, rest);
+        blanks.truncate(blanks.len() - self.held.len());
         self.has_shown |= !self.held.is_empty();
         match std::mem::take(&mut self.is_behind_reasoning) {
             true => String::new(),
