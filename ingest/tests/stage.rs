@@ -676,9 +676,7 @@ async fn learned_boilerplate_goes_and_a_changed_file_counts_as_a_change() {
     let text =
         published(&json!({ "document_id": "d", "version": 1, "source": "s", "content": "text" }));
     let fingerprint = |learned: String, text: StoredRecord| async move {
-        clean(&learned_stage(&learned).await.process(&text).await.unwrap()[1])
-            .document
-            .fingerprint
+        with_learned(&learned, &text).await.document.fingerprint
     };
     assert_ne!(
         fingerprint(learned.to_toml().unwrap(), text.clone()).await,

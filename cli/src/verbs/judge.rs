@@ -120,7 +120,7 @@ struct Given<'a> {
 }
 
 fn lines<'a>(text: &'a str, filter: &Filter) -> Vec<Given<'a>> {
-    let place = serde_json::to_string(filter).unwrap_or_default();
+    let place = serde_json::json!(filter).to_string();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = (1..).zip(text.lines());
     let said = lines.filter(|(_, line)| !line.trim().is_empty());

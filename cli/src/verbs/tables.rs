@@ -109,7 +109,7 @@ fn place(table: &DocumentTable) -> String {
 fn described(table: &DocumentTable) -> String {
     let mut text = format!("{}  {} rows  {}\n", table.name, table.rows, place(table));
     for column in &table.columns {
-        let kind = serde_json::to_value(column.kind).unwrap_or_default();
+        let kind = serde_json::json!(column.kind);
         let kind = kind.as_str().unwrap_or_default();
         let samples = column.samples.join(" · ");
         writeln!(text, "  {}  {kind}  {samples}", column.name).ok();

@@ -1,6 +1,8 @@
 //! The workflow `report`: sections written at the same time from passages of their own, what fails of
 //! them, and files.
 
+#![allow(clippy::print_stdout)]
+
 use serde_json::{Value, json};
 use tributary_models::chat::Role;
 

@@ -23,7 +23,7 @@ pub fn add(text: &str, words: &mut HashSet<String>) {
     let parts = text.split(|one: char| !one.is_alphanumeric());
     for part in parts.filter(|part| !part.is_empty()) {
         let lower = part.to_lowercase();
-        if lower.chars().all(|one| one.is_ascii()) {
+        if lower.is_ascii() {
             let stem = match lower.strip_suffix('s') {
                 Some(stem) if stem.len() > 2 => stem.to_owned(),
                 _ => lower,

@@ -32,7 +32,7 @@ pub fn rows(answer: &TableAnswer, sources: &[Source], most: usize, is_chinese: b
 /// The rows as a model reads them, with the statement that they come from.
 pub fn passage(answer: &TableAnswer, most: usize) -> String {
     let names = answer.tables.iter().filter(|table| table.used);
-    let names: Vec<String> = names.map(|table| place(table)).collect();
+    let names: Vec<String> = names.map(place).collect();
     format!(
         "{}\n\n{}\n\n{}",
         names.join("; "),

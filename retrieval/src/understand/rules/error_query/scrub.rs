@@ -68,10 +68,10 @@ fn without_fields(line: &str) -> &str {
             .filter(char::is_ascii_digit)
             .count()
             == 4;
-    if has_level || is_glog {
-        if let Some(message) = behind_place(line) {
-            return message;
-        }
+    if (has_level || is_glog)
+        && let Some(message) = behind_place(line)
+    {
+        return message;
     }
     behind_level(line)
 }
@@ -226,11 +226,11 @@ impl Scrubber {
     fn drop_word_before(&mut self, word: &str) {
         let kept = self.text.trim_end_matches([' ', '=', ':']).len();
         let before = self.text.get(..kept).unwrap_or_default();
-        if let Some(rest) = before.strip_suffix(word) {
-            if !rest.ends_with(|one: char| one.is_alphanumeric()) {
-                let length = rest.len();
-                self.text.truncate(length);
-            }
+        if let Some(rest) = before.strip_suffix(word)
+            && !rest.ends_with(|one: char| one.is_alphanumeric())
+        {
+            let length = rest.len();
+            self.text.truncate(length);
         }
     }
 
