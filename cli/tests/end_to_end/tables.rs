@@ -51,7 +51,7 @@ fn a_model_asks_tables_and_mends_its_statement() {
     let joined = "SELECT s.name, f.units_sold FROM staff s JOIN figures f ON s.region = f.region ORDER BY 2 DESC";
     let replies = json!([
         reply(
-            "no such column",
+            "takings",
             "SELECT region FROM figures ORDER BY \"Revenue (number)\" DESC LIMIT 1"
         ),
         reply(
