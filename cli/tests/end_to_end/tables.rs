@@ -49,7 +49,10 @@ fn query(server: &Server, body: &Value) -> Value {
 #[test]
 fn a_model_asks_tables_and_mends_its_statement() {
     let joined = "SELECT s.name, f.units_sold FROM staff s JOIN figures f ON s.region = f.region ORDER BY 2 DESC";
+    // The examples of the prompt hold much of what a question may say: what is rare comes first.
     let replies = json!([
+        reply("for each employee", joined),
+        reply("delete all units", "DELETE FROM figures"),
         reply(
             "takings",
             "SELECT region FROM figures ORDER BY \"Revenue (number)\" DESC LIMIT 1"
@@ -58,8 +61,6 @@ fn a_model_asks_tables_and_mends_its_statement() {
             "highest revenue",
             "SELECT region FROM figures ORDER BY takings DESC LIMIT 1"
         ),
-        reply("each employee", joined),
-        reply("delete", "DELETE FROM figures"),
     ]);
     let (workspace, server) = with_tables(scripted(&replies));
     let sales = json!({"sources": ["sales"]});
