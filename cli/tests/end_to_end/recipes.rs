@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::harness::Workspace;
+use crate::harness::{Server, Workspace};
 
 const PAGE: &str = include_str!("../../../docs/recipes.md");
 
@@ -52,25 +52,35 @@ fn words(line: &str) -> Vec<String> {
     words.collect()
 }
 
+/// With all that the commands publish.
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    for (name, text) in FILES {
+        workspace.write(name, text);
+    }
+    workspace.write("reports/sales.csv", "region,turnover\nnorth,10\nsouth,20\n");
+    workspace
+}
+
 #[test]
 fn the_commands_of_each_recipe_run_in_their_order() {
     let profiles = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/profiles"));
-    let mut seen = Vec::new();
-    let mut workspace = Workspace::new();
+    let mut seen: Vec<String> = Vec::new();
+    let mut workspace = workspace();
+    let mut server: Option<Server> = None;
     for command in commands() {
         let [_, profile, rest @ ..] = command.as_slice() else {
             panic!("{command:?}");
         };
+        let folder = profiles.join(profile);
         if seen.last() != Some(profile) {
             seen.push(profile.clone());
-            workspace = Workspace::new();
-            for (name, text) in FILES {
-                workspace.write(name, text);
+            if let Some(of_before) = server.take() {
+                of_before.stop();
             }
-            workspace.write("reports/sales.csv", "region,turnover\nnorth,10\nsouth,20\n");
+            workspace = self::workspace();
+            server = Some(workspace.start_with(&["--profile", folder.to_str().unwrap()]));
         }
-        let folder = profiles.join(profile);
-        // The models of a profile are files that a test does not have.
         let run = workspace.run(
             ["--profile", folder.to_str().unwrap()]
                 .into_iter()
