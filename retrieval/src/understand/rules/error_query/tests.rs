@@ -1,3 +1,5 @@
+//! What of error logs is searched for, and what is not.
+
 use super::*;
 
 fn kept(log: &str) -> String {
@@ -8,7 +10,7 @@ fn kept(log: &str) -> String {
 fn of_a_log_the_messages_stay_and_places_go() {
     let table = [
         (
-            "Traceback (most recent call last):\n  File \"/home/me/train.py\", line 33, in <module>\n    context.set_context(enable_compile_cache=True)\nBrokenPipeError: [Errno 32] Broken pipe",
+            "Traceback (most recent call last):\n  File \"/srv/me/train.py\", line 33, in <module>\n    context.set_context(enable_compile_cache=True)\nBrokenPipeError: [Errno 32] Broken pipe",
             "BrokenPipeError: [Errno 32] Broken pipe enable_compile_cache context.set_context",
         ),
         (
@@ -45,7 +47,7 @@ fn a_log_of_places_alone_leaves_nothing() {
     for log in [
         "",
         "\n\n",
-        "  File \"/home/me/a.py\", line 3, in <module>",
+        "  File \"/srv/me/a.py\", line 3, in <module>",
         "/usr/lib/python3/site-packages/x.py:33",
         "#0 0x00007f1234567890 in ?? () from /lib/libc.so.6",
     ] {
