@@ -115,7 +115,7 @@ mod tests {
         let (ending, _, html) = written(&wanted);
         assert_eq!(ending, "html");
         assert!(
-            html.contains("Ticks</h1>") && html.contains("A [1]."),
+            html.contains("Ticks</h3>") && html.contains("A [1]."),
             "{html}"
         );
         assert!(
