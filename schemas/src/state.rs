@@ -100,10 +100,11 @@ pub struct DocumentState {
     pub timeline: Vec<StageTime>,
     /// When this was reported, milliseconds since 1970.
     pub at_ms: i64,
-    /// With a skip of an unchanged document: the version and chunk count that stay indexed.
+    /// With a skip of an unchanged document, and with what was given up where it is known: the
+    /// version that stays indexed. The chunk count and the fingerprint are then those of that one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexed_version: Option<u64>,
-    /// With such a skip: since when that version is indexed, milliseconds since 1970.
+    /// With such a report: since when that version is indexed, milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexed_at_ms: Option<i64>,
     /// Of what is indexed: its tags and knowledge sets. Absent in reports of before.

@@ -14,6 +14,7 @@ use tributary_ingest::{IngestParts, IngestStage, LaterSettings};
 use tributary_schemas::Topic;
 use tributary_store::event_log::stage::Stage;
 use tributary_store::event_log::worker::{Worker, WorkerSettings};
+use tributary_store::manifest::restating;
 use tributary_store::manifest::unchanged::SkipGate;
 use tributary_store::parts::log_repairs;
 
@@ -71,6 +72,12 @@ pub fn spawn(
                 with(1),
             );
             run(tasks, reindex, "index", shutdown);
+            let restating = restating::keep(Arc::clone(&parts.table), parts.stores.topics.clone());
+            let stopped = shutdown.clone();
+            tasks.spawn(async move {
+                stopped.run_until_cancelled(restating).await;
+                Ok(())
+            });
             let generations = Arc::clone(parts.pipelines.generations());
             let blobs = parts.stores.blobs.clone();
             let stage = IndexStage::new(

@@ -10,6 +10,7 @@ mod letters;
 pub mod list;
 pub mod names;
 pub mod reconcile;
+pub mod restating;
 mod rows;
 pub mod table;
 pub mod tally;

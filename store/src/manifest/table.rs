@@ -9,6 +9,7 @@ use tributary_schemas::{DocumentState, Error, ErrorKind, Labels, Result, State, 
 
 use super::changes::Changes;
 use super::list::{ListQuery, Selected, Selection};
+use super::restating::says_all;
 use super::rows::{Glance, ROWS_AT_ONCE, Rows};
 use super::view::{Applied, Fold, GROUP, View, ended};
 use crate::event_log::topics::Topics;
@@ -265,6 +266,17 @@ impl DocumentTable {
         self.read(|rows| rows.versions(document_id).1)
     }
 
+    /// Documents whose last report alone does not say what is known of them, at most `limit`; see
+    /// [`super::restating`].
+    pub(super) fn unsaid(&self, limit: usize) -> Vec<String> {
+        self.read(|rows| rows.unsaid(limit))
+    }
+
+    /// Leaves the document out of [`Self::unsaid`] until something is reported of it.
+    pub(super) fn let_be(&self, document_id: &str) {
+        self.view.write(|rows| rows.note_said(document_id, true));
+    }
+
     /// The newest time of a report, milliseconds since 1970; 0 if there is none.
     pub fn newest_time(&self) -> i64 {
         self.read(Rows::newest_time)
@@ -320,10 +332,11 @@ fn apply(rows: &mut Rows, state: DocumentState) {
             indexed: IndexedVersion::reported_by(&state),
             passed: passed_ingest(&state),
             taken: taken_by_ingest(&state),
-            latest: state,
+            latest: state.clone(),
         },
-        Some(row) => changed(row, state),
+        Some(row) => changed(row, state.clone()),
     };
+    rows.note_said(&state.document_id, says_all(&state, &row));
     rows.set(row);
 }
 
@@ -402,12 +415,13 @@ fn taken_by_ingest(state: &DocumentState) -> u64 {
 }
 
 impl IndexedVersion {
-    /// What a report says is searchable. An unchanged document's skip names the version that stays
-    /// so, which matters once compaction has removed that version's own report.
-    fn reported_by(state: &DocumentState) -> Option<Self> {
+    /// What a report says is searchable. A skip of an unchanged document, and what was given up,
+    /// name the version that stays so, which matters once compaction has removed that version's
+    /// own report.
+    pub(super) fn reported_by(state: &DocumentState) -> Option<Self> {
         let (version, at_ms) = match state.state {
             State::Indexed => (state.version, Some(state.at_ms)),
-            State::Skipped => (state.indexed_version?, state.indexed_at_ms),
+            State::Skipped | State::Dead => (state.indexed_version?, state.indexed_at_ms),
             _ => return None,
         };
         Some(Self {

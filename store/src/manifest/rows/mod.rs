@@ -2,7 +2,7 @@
 
 mod checkpoint;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub(super) struct Rows {
     packed: BTreeMap<Box<str>, Box<Packed>>,
     shared: Shared,
     counts: Counts,
+    /// Those whose last report alone does not say what the row says.
+    unsaid: BTreeSet<Box<str>>,
 }
 
 /// How many documents there are.
@@ -209,6 +211,23 @@ impl Rows {
         if let Some(replaced) = self.packed.insert(document_id, packed) {
             self.counts.remove(&replaced);
         }
+    }
+
+    /// Whether the last report of a document alone says what its row says.
+    pub fn note_said(&mut self, document_id: &str, says_all: bool) {
+        if says_all {
+            self.unsaid.remove(document_id);
+        } else if !self.unsaid.contains(document_id) {
+            self.unsaid.insert(document_id.into());
+        }
+    }
+
+    /// Documents whose last report alone does not say what their row says, at most `limit`.
+    pub fn unsaid(&self, limit: usize) -> Vec<String> {
+        let documents = self.unsaid.iter().take(limit);
+        documents
+            .map(|document_id| document_id.to_string())
+            .collect()
     }
 
     /// How many rows there are.
