@@ -173,6 +173,37 @@ async fn what_does_not_answer_is_refused_with_the_fixed_sentence_alone() {
     }
 }
 
+/// A little relevant: a model may find the answer in it, best sentences would be a guess.
+#[tokio::test(flavor = "multi_thread")]
+async fn where_a_model_reads_the_passages_less_is_refused_before_it_does() {
+    let mut config = common::answer_config();
+    config.refuse_below = 1.0;
+    config.refuse_below_with_model = 0.0;
+    let scripts = [
+        (None, "refused", json!([])),
+        (
+            Some(json!([{"failure": "unreachable"}])),
+            "refused",
+            json!(["answer"]),
+        ),
+        (
+            Some(json!([{"reply": "The scheduler picks the next task [1]."}])),
+            "answered",
+            json!([]),
+        ),
+    ];
+    for (script, verdict, degraded) in scripts {
+        let settings = Settings {
+            answer: config.clone(),
+            chat: script.as_ref().map(scripted).unwrap_or_default(),
+            ..Settings::default()
+        };
+        let answer = ask(&server(settings).await, "What does the scheduler pick?").await;
+        assert_eq!(answer["verdict"], verdict, "{script:?}: {answer}");
+        assert_eq!(answer["degraded"], degraded, "{script:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_fails_costs_the_answer_its_form_and_not_more() {
     let question = "What does the scheduler pick?";

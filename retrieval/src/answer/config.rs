@@ -23,8 +23,12 @@ pub struct AnswerConfig {
     pub by_intent: BTreeMap<Intent, Workflow>,
     /// Passages of a question that does not say how many.
     pub top_k: usize,
-    /// Relevance of the best passage below which the question is refused, 0 to 1.
+    /// Relevance of the best passage below which the question is refused where no model answers,
+    /// 0 to 1.
     pub refuse_below: f32,
+    /// The same where a model answers: it reads the passages, and refuses by itself what they do
+    /// not answer.
+    pub refuse_below_with_model: f32,
     /// Chunks before and after a hit that may join it.
     pub neighbours: u32,
     /// Tokens up to which a passage grows by them.
@@ -129,6 +133,10 @@ impl AnswerConfig {
             (
                 share.contains(&self.refuse_below),
                 "refuse_below must lie between 0 and 1",
+            ),
+            (
+                share.contains(&self.refuse_below_with_model),
+                "refuse_below_with_model must lie between 0 and 1",
             ),
             (
                 share.contains(&self.minimum_coverage),

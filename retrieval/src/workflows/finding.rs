@@ -1,5 +1,6 @@
 //! What workflows share before they answer: the question understood, passages found and shown.
 
+use tributary_models::chat::Role;
 use tributary_schemas::ask::{AskEvent, AskRequest, Retrieved, SideFound, Source};
 use tributary_schemas::review::Review;
 use tributary_schemas::search::{Hit, QueryPlan, SearchRequest};
@@ -30,8 +31,39 @@ pub struct Found {
     pub table: Option<Box<TableAnswer>>,
     /// What each side found, where there are sides.
     pub sides: Vec<SideFound>,
-    /// Relevance of the best passage below which nothing answers.
+    /// Below which relevance of the best passage nothing answers.
+    pub bar: Bar,
+}
+
+/// Relevance of the best passage, 0 to 1, below which nothing answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Bar {
+    /// Whoever answers.
     pub refuse_below: f32,
+    /// Where it is answered in the words of the sources: nobody reads them then.
+    pub extract_from: f32,
+}
+
+impl Bar {
+    /// The same whoever answers.
+    pub fn of(refuse_below: f32) -> Self {
+        Self {
+            refuse_below,
+            extract_from: refuse_below,
+        }
+    }
+
+    /// That of questions: lower where a model is there to read the passages.
+    pub fn of_questions(asker: &Asker) -> Self {
+        let config = asker.config();
+        match asker.parts.chat.role(Role::Answer) {
+            Some(_) => Self {
+                refuse_below: config.refuse_below_with_model,
+                extract_from: config.refuse_below,
+            },
+            None => Self::of(config.refuse_below),
+        }
+    }
 }
 
 impl Found {
@@ -77,7 +109,7 @@ impl Found {
             review: None,
             table: None,
             sides: Vec::new(),
-            refuse_below: asker.config().refuse_below,
+            bar: Bar::of_questions(asker),
         }
     }
 }
@@ -202,7 +234,16 @@ pub fn is_near_to(hit: &Hit, refuse_below: f32) -> bool {
 /// Whether the best passage is relevant enough, or tables have rows. Where nobody estimates the
 /// relevance of any, one is enough.
 pub fn is_answerable(found: &Found) -> bool {
+    reaches(found, found.bar.refuse_below)
+}
+
+/// The same where it is answered in the words of the sources.
+pub fn is_extractable(found: &Found) -> bool {
+    reaches(found, found.bar.extract_from)
+}
+
+fn reaches(found: &Found, relevance: f32) -> bool {
     let known = found.hits.iter().filter_map(|hit| hit.relevance);
     let best = known.reduce(f32::max).unwrap_or(1.0);
-    (best >= found.refuse_below || found.has_rows()) && !found.sources.is_empty()
+    (best >= relevance || found.has_rows()) && !found.sources.is_empty()
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use tributary_schemas::ask::{Answer, Retrieval};
 
-use super::finding::Found;
+use super::finding::{Bar, Found};
 use super::on_demand::{self, Demanded};
 use super::sides::{self, Joining, Side, Sides};
 use super::{Asked, Asker, Steps, finding, saying, table};
@@ -86,7 +86,7 @@ async fn automatic(
         sides: &config.general.sides,
         joining: Joining::Sorted,
         passages: config.general.passages,
-        refuse_below: config.refuse_below,
+        bar: Bar::of_questions(asker),
     };
     sides::search(asker, asked, understood, &sides).await
 }

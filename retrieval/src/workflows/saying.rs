@@ -15,7 +15,7 @@ use tributary_schemas::understanding::{Intent, Understanding};
 use tributary_schemas::{Error, ErrorKind};
 use tributary_taxonomy::language::is_chinese;
 
-use super::finding::{Found, is_answerable};
+use super::finding::{Found, is_answerable, is_extractable};
 use super::{Asked, Asker, Steps};
 use crate::answer::form::{Part, sections};
 use crate::answer::generate::{Form, Generated, Task, generate};
@@ -233,7 +233,8 @@ impl Saying<'_> {
         self.events.step("answer").await;
         let said = match self.by_role(found, steps).await? {
             Some(said) => said,
-            None => self.extract(found).await?,
+            None if is_extractable(found) => self.extract(found).await?,
+            None => self.refuse().await,
         };
         steps.end("answer");
         Ok(said)

@@ -11,7 +11,7 @@ use tributary_schemas::search::{Hit, SearchRequest, SearchResponse, Strategy};
 use tributary_schemas::understanding::Understanding;
 use tributary_schemas::{ChunkId, Filter};
 
-use super::finding::{self, Found};
+use super::finding::{self, Bar, Found};
 use super::{Asked, Asker};
 use crate::error::SearchError;
 use crate::retriever::degrade;
@@ -159,8 +159,8 @@ pub struct Sides<'a> {
     pub joining: Joining,
     /// Passages of all together at most.
     pub passages: usize,
-    /// Relevance of the best passage below which nothing answers.
-    pub refuse_below: f32,
+    /// Below which relevance of the best passage nothing answers.
+    pub bar: Bar,
 }
 
 /// What one side found.
@@ -253,7 +253,7 @@ fn joined(
     }
     let near: Vec<Hit> = hits
         .iter()
-        .filter(|hit| finding::is_near_to(hit, sides.refuse_below))
+        .filter(|hit| finding::is_near_to(hit, sides.bar.extract_from))
         .cloned()
         .collect();
     Found {
@@ -264,7 +264,7 @@ fn joined(
         } else {
             Vec::new()
         },
-        refuse_below: sides.refuse_below,
+        bar: sides.bar,
         ..Found::new(asker, understanding, hits, degraded)
     }
 }

@@ -15,7 +15,7 @@ use tributary_schemas::ask::{
 };
 use tributary_schemas::understanding::{Intent, Understanding};
 
-use super::finding::{self, Found, is_answerable};
+use super::finding::{self, Bar, Found, is_answerable};
 use super::saying::{self, Manner, Said, Saying};
 use super::sides::{self, Joining, Sides};
 use super::{Asked, Asker, Steps};
@@ -147,7 +147,7 @@ async fn search(
     if config.sides.is_empty() {
         let found = finding::search(asker, asked, understood).await?;
         return Ok(Found {
-            refuse_below: config.refuse_below,
+            bar: Bar::of(config.refuse_below),
             ..found
         });
     }
@@ -155,7 +155,7 @@ async fn search(
         sides: &config.sides,
         joining: Joining::Concatenated,
         passages: config.passages,
-        refuse_below: config.refuse_below,
+        bar: Bar::of(config.refuse_below),
     };
     sides::search(asker, asked, understood, &sides).await
 }
