@@ -4,7 +4,7 @@
 //!
 //! What is done depends on the seed alone. `TRIBUTARY_CHAOS_FAULTS`, `TRIBUTARY_CHAOS_DOCUMENTS`
 //! and `TRIBUTARY_CHAOS_SEED` set how much; without them every kind of fault comes once.
-//! `TRIBUTARY_CHAOS_STORES=embedded` or `real` runs one of the two, and
+//! `TRIBUTARY_CHAOS_STORES=embedded` or `real` runs one of the two, `none` neither, and
 //! `TRIBUTARY_CHAOS_KINDS=CutOff,NoFiles` only those kinds of `faults::KINDS`. With
 //! `Reindex` among them a new generation of the index is built half of the time.
 //! `make chaos` is the long version.
