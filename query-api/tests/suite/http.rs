@@ -20,7 +20,7 @@ fn event(path: &str) -> Value {
 }
 
 /// A file of source code with one function.
-fn source_code() -> Operation {
+pub fn source_code() -> Operation {
     let document = json!({"document_id": "code/wake.c", "version": 1, "source": "code",
         "source_path": "mm/wake.c", "title": "wake.c", "knowledge_sets": ["kernel"]});
     let chunk = |ordinal: u128, kind: &str, definition: &str, name: &str| {
