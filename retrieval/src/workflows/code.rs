@@ -39,8 +39,8 @@ pub struct CodeExplanationConfig {
     pub definitions: usize,
     /// Definitions of each query of a second round.
     pub second_definitions: usize,
-    /// Relevance of the best definition, 0 to 1, below which the question is refused.
-    pub refuse_below: f32,
+    /// Relevance of the best definition below which the question is refused.
+    pub refuse_below: RefuseBelow,
     /// Characters of a definition that a model is shown.
     pub shown_characters: usize,
     /// Least share of the words of a statement that must stand in the code and its description, 0
@@ -65,8 +65,10 @@ impl CodeExplanationConfig {
             ),
             (self.reply_tokens > 0, "reply_tokens must be at least 1"),
             (
-                (0.0..=1.0).contains(&self.refuse_below),
-                "refuse_below must lie between 0 and 1",
+                [self.refuse_below.zh, self.refuse_below.en]
+                    .iter()
+                    .all(|least| (0.0..=1.0).contains(least)),
+                "refuse_below must lie between 0 and 1 in both languages",
             ),
             (
                 (0.0..=1.0).contains(&self.minimum_coverage),
@@ -76,6 +78,23 @@ impl CodeExplanationConfig {
         let broken = rules.into_iter().filter(|(holds, _)| !holds);
         let broken = broken.map(|(_, rule)| format!("code.{rule}"));
         broken.chain(self.scope.problems("code.scope")).collect()
+    }
+}
+
+/// A relevance, 0 to 1, by language of the question: one in Chinese has few words in common with code
+/// whose comments are English, and a low relevance even where the definition is right.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefuseBelow {
+    /// For questions in Chinese.
+    pub zh: f32,
+    /// For all others.
+    pub en: f32,
+}
+
+impl RefuseBelow {
+    fn of(self, is_chinese: bool) -> f32 {
+        if is_chinese { self.zh } else { self.en }
     }
 }
 
@@ -153,7 +172,7 @@ pub async fn find(
     let mut code = CodeFound {
         found: Found {
             review: Some(Review::default()),
-            refuse_below: config.refuse_below,
+            refuse_below: config.refuse_below.of(saying::is_chinese_question(asked)),
             ..Found::new(
                 asker,
                 understanding,
