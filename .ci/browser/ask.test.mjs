@@ -504,5 +504,5 @@ test("the whole page is small, and comes from this server alone", async (t) => {
 async function readyAfter(page) {
   await page.reload();
   await field(page).waitFor();
-  return page.evaluate(() => performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd);
+  return page.evaluate(() => performance.getEntriesByName("shown")[0].startTime);
 }

@@ -20,11 +20,15 @@ export async function until(what, holds) {
 }
 
 export class Server {
-  /** `settings` are names with their values; `script` is what a scripted language model says. */
-  static async start(binary, { settings = {}, script } = {}) {
+  /**
+   * `settings` are names with their values; `script` is what a scripted language model says in the given roles; `profiles` are source
+   * profiles as TOML.
+   */
+  static async start(binary, { settings = {}, script, roles = ["answer"], profiles } = {}) {
     const folder = await mkdtemp(path.join(tmpdir(), "tributary-page-"));
     const environment = { ...process.env, TRIBUTARY__MODELS__KIND: "hashing", TRIBUTARY__TELEMETRY__FILTER: "warn" };
-    if (script) Object.assign(settings, await scripted(folder, script));
+    if (script) Object.assign(settings, await scripted(folder, script, roles));
+    if (profiles) settings["taxonomy.source_profiles_file"] = await kept(folder, "profiles.toml", profiles);
     for (const [name, value] of Object.entries(settings)) environment[`TRIBUTARY__${name.replaceAll(".", "__").toUpperCase()}`] = String(value);
     const server = new Server(binary, folder, environment);
     await server.run("127.0.0.1:0");
@@ -97,12 +101,18 @@ export class Server {
   }
 }
 
-/** Settings of a language model that answers with what a script says. */
-async function scripted(folder, script) {
-  const file = path.join(folder, "script.json");
-  await writeFile(file, JSON.stringify(script));
+async function kept(folder, name, text) {
+  const file = path.join(folder, name);
+  await writeFile(file, text);
+  return file;
+}
+
+/** Settings of a language model that says in these roles what a script says. */
+async function scripted(folder, script, roles) {
+  const file = await kept(folder, "script.json", JSON.stringify(script));
   const talker = "models.chat.endpoints.talker";
-  return { [`${talker}.kind`]: "scripted", [`${talker}.model`]: "parrot", [`${talker}.script_file`]: file, "models.chat.roles.answer.endpoint": "talker" };
+  const ofRoles = roles.map((role) => [`models.chat.roles.${role}.endpoint`, "talker"]);
+  return { [`${talker}.kind`]: "scripted", [`${talker}.model`]: "parrot", [`${talker}.script_file`]: file, ...Object.fromEntries(ofRoles) };
 }
 
 /** A way to a server that can be cut: those who are connected lose their connection and may come again. */

@@ -5,6 +5,7 @@ mod chat_metrics;
 mod confinement;
 mod external_metrics;
 mod gauges;
+mod known_tags;
 mod lag;
 mod limits;
 mod local;

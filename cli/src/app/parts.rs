@@ -35,6 +35,7 @@ use tributary_store::{Clock, system_clock};
 use tributary_taxonomy::{KnowledgeSets, Lexicon, SourceProfiles, Synonyms};
 
 use super::external_metrics::KnownServices;
+use super::known_tags::known_tags;
 use super::pages::PageSide;
 use super::readiness::Readiness;
 use super::reindex::ReindexSide;
@@ -182,6 +183,7 @@ impl Parts {
             prompts,
             blobs: stores.blobs.clone(),
             config: config.query_api.answer.clone(),
+            known_tags: known_tags(&source_profiles, &knowledge_sets.shared().current()),
         })?;
         Ok(Self {
             worker_metrics: WorkerMetrics::register(&registry)?,

@@ -70,6 +70,44 @@ fn the_os_course_answers_as_a_textbook() {
 }
 
 #[test]
+fn a_side_that_names_what_there_is_not_is_refused_at_the_start() {
+    let workspace = Workspace::new();
+    let sets = "[[knowledge_set]]\nid = \"api\"\nname = \"API\"\nview = \"capability\"\n\
+        rules = [{ source = [\"wiki\"], tags = [\"5G\"] }]\n";
+    workspace.write("domain/sets.toml", sets);
+    let domain = workspace.path("domain");
+    let refused = |answer: &str, said: &[&str]| {
+        let config = format!("[taxonomy]\nknowledge_sets_file = \"sets.toml\"\n{answer}");
+        workspace.write("domain/config.toml", config);
+        let run = workspace.run(["--profile", domain.to_str().unwrap(), "run"]);
+        run.refused(1, said);
+    };
+    let sides = |scope: &str| {
+        format!(
+            "[query_api.answer.error_map]\nsides = [{{ name = \"one\", scope = {{ tags = [\"5G\"] }}, top_k = 5 }}, \
+             {{ name = \"two\", scope = {{ {scope} }}, top_k = 5 }}]\n"
+        )
+    };
+    let place = "query_api.answer.error_map.sides[1].scope";
+    refused(
+        &sides("tags = [\"5g\"]"),
+        &[place, "no rule gives the tag `5g`", "did you mean `5G`"],
+    );
+    refused(
+        &sides("tags = [\"gardening\"]"),
+        &[place, "`gardening`", "taxonomy.source_profiles_file"],
+    );
+    refused(
+        &sides("knowledge_sets = [\"apis\"]"),
+        &[place, "no knowledge set `apis`", "did you mean `api`"],
+    );
+    refused(
+        "[query_api.answer.course]\ncode = { knowledge_sets = [\"code\"] }\n",
+        &["query_api.answer.course.code", "no knowledge set `code`"],
+    );
+}
+
+#[test]
 fn a_profiles_prompts_replace_the_built_in_ones_by_name() {
     let understood = json!({"standalone_question": "What is random access?", "variants": [],
         "intent": "definition", "entities": [], "search_keywords": [], "sub_queries": []});

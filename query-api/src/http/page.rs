@@ -1,5 +1,7 @@
 //! The web page and the API description: files of this crate, part of the program. The page is
-//! `index.html` and what lies below `/page/`.
+//! `index.html` and what lies below `/page/`. `index.html` names the other files below a hash of all
+//! of them, so that a browser may keep them until there are others, and names every module, so that
+//! it need not read one to learn of the next.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,6 +9,7 @@ use std::sync::LazyLock;
 use actix_web::http::StatusCode;
 use actix_web::http::header::IF_NONE_MATCH;
 use actix_web::{HttpRequest, HttpResponse, web};
+use bytes::Bytes;
 
 use crate::problem::{Code, Problem};
 
@@ -14,6 +17,11 @@ const INDEX: &str = "index.html";
 const OPENAPI: &str = "openapi.json";
 /// Digits of a hash that tell one version of a file from the next.
 const TAG_DIGITS: usize = 32;
+
+/// What a browser may do with a file whose address has a hash, and with any other.
+const KEEP: &str = "public, max-age=31536000, immutable";
+/// See [`KEEP`].
+const ASK_AGAIN: &str = "no-cache";
 
 /// A path below `/page/` (or one of the two above) and what is there.
 type File = (&'static str, &'static [u8]);
@@ -24,10 +32,8 @@ macro_rules! files {
     };
 }
 
-const ROOT_FILES: &[File] = &[
-    (INDEX, include_bytes!("../../web/index.html")),
-    (OPENAPI, include_bytes!("../../openapi.json")),
-];
+const INDEX_HTML: &str = include_str!("../../web/index.html");
+const OPENAPI_JSON: &[u8] = include_bytes!("../../openapi.json");
 
 /// Everything in `web/page`; a test compares the two.
 const PAGE_FILES: &[File] = files![
@@ -89,25 +95,54 @@ const PAGE_FILES: &[File] = files![
 
 /// A file as it is sent.
 struct Served {
-    bytes: &'static [u8],
+    bytes: Bytes,
     media_type: &'static str,
     tag: String,
 }
 
 static FILES: LazyLock<HashMap<&'static str, Served>> = LazyLock::new(|| {
-    let files = ROOT_FILES.iter().chain(PAGE_FILES);
-    files
-        .map(|(path, bytes)| (*path, served(path, bytes)))
+    let page = PAGE_FILES.iter();
+    let page = page.map(|(path, bytes)| (*path, Bytes::from_static(bytes)));
+    let roots = [
+        (INDEX, Bytes::from(index_html())),
+        (OPENAPI, Bytes::from_static(OPENAPI_JSON)),
+    ];
+    page.chain(roots)
+        .map(|(path, bytes)| (path, served(path, bytes)))
         .collect()
 });
 
-fn served(path: &str, bytes: &'static [u8]) -> Served {
-    let hash = blake3::hash(bytes).to_hex();
-    let digits: String = hash.chars().take(TAG_DIGITS).collect();
+/// Hash of all files of the page.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let mut hasher = blake3::Hasher::new();
+    for (path, bytes) in PAGE_FILES {
+        hasher.update(path.as_bytes());
+        hasher.update(blake3::hash(bytes).as_bytes());
+    }
+    digits(&hasher.finalize())
+});
+
+fn digits(hash: &blake3::Hash) -> String {
+    hash.to_hex().chars().take(TAG_DIGITS).collect()
+}
+
+/// `index.html` with the addresses of this version, and all modules named.
+fn index_html() -> String {
+    let modules = PAGE_FILES.iter().map(|(path, _)| path);
+    let modules = modules.filter(|path| path.ends_with(".js"));
+    let links: String = modules
+        .map(|path| format!("  <link rel=\"modulepreload\" href=\"page/{path}\">\n"))
+        .collect();
+    let named = INDEX_HTML.replace("</head>", &format!("{links}</head>"));
+    named.replace("\"page/", &format!("\"page/{}/", *VERSION))
+}
+
+fn served(path: &str, bytes: Bytes) -> Served {
+    let tag = digits(&blake3::hash(&bytes));
     Served {
         bytes,
         media_type: media_type(path),
-        tag: format!("\"{digits}\""),
+        tag: format!("\"{tag}\""),
     }
 }
 
@@ -124,22 +159,30 @@ fn media_type(path: &str) -> &'static str {
 
 /// `/`.
 pub async fn index(request: HttpRequest) -> Result<HttpResponse, Problem> {
-    answer(INDEX, &request)
+    answer(INDEX, ASK_AGAIN, &request)
 }
 
-/// `/page/…`.
+/// `/page/…`, with or without a hash. A page that was loaded before an update of the server may ask
+/// for a file of its own version, and gets that of today.
 pub async fn file(path: web::Path<String>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    answer(&path, &request)
+    match path.split_once('/') {
+        Some((version, path)) if version == *VERSION => answer(path, KEEP, &request),
+        Some((version, path)) if is_version(version) => answer(path, ASK_AGAIN, &request),
+        _ => answer(&path, ASK_AGAIN, &request),
+    }
+}
+
+fn is_version(part: &str) -> bool {
+    part.len() == TAG_DIGITS && part.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// `/openapi.json`.
 pub async fn openapi(request: HttpRequest) -> Result<HttpResponse, Problem> {
-    answer(OPENAPI, &request)
+    answer(OPENAPI, ASK_AGAIN, &request)
 }
 
-/// The file, or 304 for who has it. It is asked for again each time: after an update the page must
-/// fit the server.
-fn answer(path: &str, request: &HttpRequest) -> Result<HttpResponse, Problem> {
+/// The file, or 304 for who has it.
+fn answer(path: &str, keeping: &str, request: &HttpRequest) -> Result<HttpResponse, Problem> {
     let file = FILES.get(path).ok_or_else(|| {
         Problem::new(Code::NotFound, format!("the page has no file `{path}`"))
             .with_hint("open `/`; after an update of the server, load it again")
@@ -156,12 +199,14 @@ fn answer(path: &str, request: &HttpRequest) -> Result<HttpResponse, Problem> {
     };
     let mut response = HttpResponse::build(status);
     response
-        .insert_header(("cache-control", "no-cache"))
+        .insert_header(("cache-control", keeping))
         .insert_header(("etag", file.tag.clone()));
     if known {
         return Ok(response.finish());
     }
-    Ok(response.content_type(file.media_type).body(file.bytes))
+    Ok(response
+        .content_type(file.media_type)
+        .body(file.bytes.clone()))
 }
 
 #[cfg(test)]

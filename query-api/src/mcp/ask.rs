@@ -21,8 +21,10 @@ use crate::sources::{ShownSource, footer};
 pub struct AskArguments {
     /// The question, in the user's words and language.
     question: String,
-    /// Which workflow answers: `general`, or `textbook` for an explanation whose passages were
-    /// judged one by one; the server's default when absent.
+    /// Which workflow answers: `general`; `textbook` for an explanation whose passages were judged
+    /// one by one; `error_map` for an error log; `code` for what source code does; `course` for the
+    /// textbook, then the code; `table` for rows of tables; `report` for several sections. The
+    /// server's default when absent.
     #[serde(default)]
     workflow: Option<Workflow>,
     /// Who decides what is searched for: `automatic` (default), or `on_demand` for the model that

@@ -9,6 +9,7 @@ pub mod documents;
 pub mod endpoint;
 mod engine;
 mod headings;
+mod judge;
 pub mod knowledge_sets;
 pub mod query_table;
 pub mod resources;

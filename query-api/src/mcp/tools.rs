@@ -9,9 +9,10 @@ use serde_json::Value;
 use tributary_schemas::Filter;
 
 use super::engine::{Engine, Reporter};
-use super::{Reply, ask, documents, knowledge_sets, query_table, schema, search, tables};
+use super::{Reply, ask, documents, judge, knowledge_sets, query_table, schema, search, tables};
 use crate::http::words::{in_words, probably_meant};
 use crate::problem::{Code, Problem};
+use tributary_schemas::judging::{Judgement, QuestionToJudge};
 use tributary_schemas::table_query::TableAnswer;
 
 const SEARCH: &str = "Find passages of documents by keywords and by meaning. Ask with the user's own words, in \
@@ -33,6 +34,9 @@ const GET_TABLE: &str = "Read rows of a table of a spreadsheet or delimited text
 const QUERY_TABLE: &str = "Ask tables of spreadsheets and delimited text: counts, sums, highest and lowest values, rows that \
     meet conditions, joins. A model writes an SQL statement, or you do in `sql`; the answer has the rows, the statement, \
     where each row stands, and the tables with their columns.";
+const JUDGE_ANSWER: &str = "Judge a student's answer to a question with options or in words, from the documents: whether it is \
+    right and how sure that is, the right answer, why, and for words what would make it better. A `correct_answer` decides \
+    where you know it.";
 
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     vec![
@@ -56,6 +60,7 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         ),
         tool::<tables::TableArguments, tables::TableRows>("get_table", "Read a table", GET_TABLE),
         tool::<query_table::QueryArguments, TableAnswer>("query_table", "Ask tables", QUERY_TABLE),
+        tool::<QuestionToJudge, Judgement>("judge_answer", "Judge an answer", JUDGE_ANSWER),
     ]
 });
 
@@ -95,6 +100,7 @@ pub async fn call(
         "list_knowledge_sets" => knowledge_sets::list(engine, read(name, arguments)?).await,
         "get_table" => tables::rows(engine, read(name, arguments)?).await,
         "query_table" => query_table::query(engine, read(name, arguments)?).await,
+        "judge_answer" => judge::judge(engine, read(name, arguments)?).await,
         _ => Err(Problem::new(
             Code::NotFound,
             format!("there is no tool `{name}`"),

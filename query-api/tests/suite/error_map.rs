@@ -110,6 +110,13 @@ async fn a_models_answer_is_divided_and_its_code_is_checked_while_it_streams() {
         solution.contains("This code stands in no source"),
         "{solution}"
     );
+    let support = answer["support"].as_array().unwrap();
+    assert_eq!(answer["verdict"], "partly", "its code stands in no source");
+    assert_eq!(
+        support.len(),
+        2,
+        "what we say ourselves is no statement: {answer}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -20,7 +20,7 @@ fn event(path: &str) -> Value {
 }
 
 /// A file of source code with one function.
-fn source_code() -> Operation {
+pub fn source_code() -> Operation {
     let document = json!({"document_id": "code/wake.c", "version": 1, "source": "code",
         "source_path": "mm/wake.c", "title": "wake.c", "knowledge_sets": ["kernel"]});
     let chunk = |ordinal: u128, kind: &str, definition: &str, name: &str| {
@@ -1339,6 +1339,35 @@ async fn a_file_of_the_page_is_not_sent_again_to_who_has_it() {
     assert_eq!((again.status, again.body.as_str()), (304, ""));
     let other = server.send("GET", "/page/style.css", &known, b"").await;
     assert_eq!(other.status, 200, "the tag of another file");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_keeps_the_files_of_the_page_until_there_are_others() {
+    let server = Server::start().await;
+    let index = server.get("/").await;
+    assert_eq!(index.header("cache-control"), Some("no-cache"));
+    let named: Vec<&str> = index.body.split('"').collect();
+    let named: Vec<&str> = named
+        .into_iter()
+        .filter(|part| part.starts_with("page/"))
+        .collect();
+    assert!(named.iter().any(|path| path.ends_with("/views/ask.js")));
+    for path in &named {
+        let file = server.get(&format!("/{path}")).await;
+        let keeping = file.header("cache-control").unwrap();
+        assert_eq!(file.status, 200, "{path}");
+        assert!(keeping.contains("immutable"), "{path}: {keeping}");
+    }
+    let (_, path) = named[0].split_once('/').unwrap();
+    let (version, _) = path.split_once('/').unwrap();
+    let before = "0".repeat(version.len());
+    let old = server.get(&format!("/page/{before}/words/zh.json")).await;
+    assert_eq!(
+        (old.status, old.header("cache-control")),
+        (200, Some("no-cache"))
+    );
+    let unknown = server.get(&format!("/page/{version}/none.js")).await;
+    assert_eq!(unknown.status, 404);
 }
 
 #[tokio::test(flavor = "multi_thread")]

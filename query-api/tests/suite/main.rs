@@ -5,6 +5,7 @@ mod ask;
 mod citations;
 mod common;
 mod conversations;
+mod course;
 mod dify;
 mod door;
 mod error_map;

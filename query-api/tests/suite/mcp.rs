@@ -6,6 +6,7 @@ use tributary_schemas::State;
 
 use crate::ask::server_that_says;
 use crate::common::client::{Answer, Server};
+use crate::http::source_code;
 
 const HEADERS: [(&str, &str); 2] = [
     ("Content-Type", "application/json"),
@@ -74,6 +75,7 @@ async fn a_client_opens_without_a_session_and_lists_what_there_is() {
         "list_knowledge_sets",
         "get_table",
         "query_table",
+        "judge_answer",
     ];
     assert_eq!(names, expected);
     assert!(
@@ -101,6 +103,15 @@ async fn tools_answer_what_their_schemas_say() {
         ("search_code", json!({"query": "scheduler"})),
         ("ask", json!({"question": "What does the scheduler pick?"})),
         ("list_knowledge_sets", json!({})),
+        (
+            "query_table",
+            json!({"question": "Which region sold most?"}),
+        ),
+        (
+            "judge_answer",
+            json!({"kind": "single", "question": "What picks the next task?",
+                "options": ["The scheduler", "The linker"], "student_answer": "A"}),
+        ),
         sheet,
         part,
     ] {
@@ -360,6 +371,68 @@ async fn a_question_may_name_its_workflow() {
     assert_eq!(answered["degraded"], degraded, "{answered}");
     let wrong = json!({"question": "What does the scheduler pick?", "workflow": "magic"});
     let (code, _) = fails(&server, "ask", wrong).await;
+    assert_eq!(code, "invalid");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_workflow_answers_through_the_tool_ask() {
+    let server = Server::start().await;
+    server.kept.index.apply(vec![source_code()]);
+    let expected = [
+        (
+            "error-map",
+            "What does ERR-1024 mean?",
+            "extractive",
+            "ERR-1024",
+        ),
+        (
+            "code",
+            "What wakes page reclaim?",
+            "extractive",
+            "mm/wake.c:3-9",
+        ),
+        (
+            "course",
+            "What does the scheduler pick?",
+            "extractive",
+            "next task",
+        ),
+        ("table", "Which region sold most?", "refused", ""),
+        (
+            "report",
+            "What does the scheduler pick?",
+            "extractive",
+            "next task",
+        ),
+    ];
+    for (workflow, question, verdict, part) in expected {
+        let arguments = json!({"question": question, "workflow": workflow});
+        let answered = call(&server, "ask", arguments).await;
+        assert_eq!(answered["verdict"], verdict, "{workflow}: {answered}");
+        let text = answered["answer"].as_str().unwrap();
+        assert!(
+            !text.is_empty() && text.contains(part),
+            "{workflow}: {text}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_judged_through_a_tool_of_its_own() {
+    let server = Server::start().await;
+    let question = |student: &str| {
+        json!({"kind": "multiple", "question": "What does the scheduler pick?", "options": ["Tasks", "Pages", "Threads"],
+            "student_answer": student, "correct_answer": "AC"})
+    };
+    let judged = call(&server, "judge_answer", question("c, a")).await;
+    assert_eq!(
+        (&judged["is_correct"], &judged["judged_by"]),
+        (&json!(true), &json!("given_answer")),
+        "{judged}"
+    );
+    let judged = call(&server, "judge_answer", question("A")).await;
+    assert_eq!(judged["is_correct"], false, "{judged}");
+    let (code, _) = fails(&server, "judge_answer", question("D")).await;
     assert_eq!(code, "invalid");
 }
 

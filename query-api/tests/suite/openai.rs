@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::ask::{server_that_says, unchunked};
 use crate::common::client::Server;
+use crate::http::source_code;
 
 const REPLY: &str = "The scheduler picks the next task to run [1].";
 
@@ -98,18 +99,93 @@ async fn models_are_workflows_and_sets() {
         "general@common",
         "general@radio",
         "general@kernel",
+        "error_map",
+        "code@kernel",
+        "course",
+        "table",
+        "report@radio",
     ] {
         assert!(ids.contains(&id), "{ids:?}");
     }
     for (id, status) in [
         ("general", 200),
         ("general@radio,common", 200),
+        ("error-map", 200),
+        ("error_map@kernel", 200),
+        ("judge", 404),
         ("gpt-4o", 404),
         ("general@none", 404),
     ] {
         let answer = server.get(&format!("/v1/models/{id}")).await;
         assert_eq!(answer.status, status, "{answer:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_workflow_is_a_model() {
+    let server = Server::start().await;
+    server.kept.index.apply(vec![source_code()]);
+    let expected = [
+        (
+            "error-map",
+            "What does ERR-1024 mean?",
+            "extractive",
+            "ERR-1024",
+        ),
+        (
+            "code@kernel",
+            "What wakes page reclaim?",
+            "extractive",
+            "mm/wake.c:3-9",
+        ),
+        (
+            "course",
+            "What wakes page reclaim?",
+            "extractive",
+            "# Source code",
+        ),
+        ("table", "Which region sold most?", "refused", ""),
+        (
+            "report",
+            "What does the scheduler pick?",
+            "extractive",
+            "## ",
+        ),
+    ];
+    for (model, question, verdict, part) in expected {
+        let body = json!({"model": model, "messages": [{"role": "user", "content": question}]});
+        let answer = server.post("/v1/chat/completions", &body).await;
+        assert_eq!(answer.status, 200, "{model}: {answer:?}");
+        let completion = answer.json();
+        assert_eq!(completion["model"], model);
+        assert_eq!(
+            completion["tributary"]["verdict"], verdict,
+            "{model}: {completion}"
+        );
+        let content = &completion["choices"][0]["message"]["content"];
+        let content = content.as_str().unwrap();
+        assert!(
+            !content.is_empty() && content.contains(part),
+            "{model}: {content}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_a_course_has_the_text_of_both_parts() {
+    let server = Server::start().await;
+    server.kept.index.apply(vec![source_code()]);
+    let asked = json!({"model": "course", "stream": true,
+        "messages": [{"role": "user", "content": "What wakes page reclaim?"}]});
+    let answer = server.post("/v1/chat/completions", &asked).await;
+    let body = unchunked(&answer.body);
+    let events = body.split_terminator("\n\n");
+    let text: String = events
+        .filter_map(|event| serde_json::from_str::<Value>(event.strip_prefix("data: ")?).ok())
+        .filter_map(|event| Some(event["choices"][0]["delta"]["content"].as_str()?.to_owned()))
+        .collect();
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+    assert!(at("# Source code") < at("mm/wake.c:3-9"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -96,6 +96,7 @@ async function start() {
   for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
   await speak(preferredLanguage());
   render(html`<${App} />`, document.getElementById("app"));
+  performance.mark("shown");
 }
 
 start();

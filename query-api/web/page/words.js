@@ -19,7 +19,7 @@ export function preferredLanguage() {
 /** Shows the page in a language from now on. */
 export async function speak(wanted) {
   if (!loaded[wanted]) {
-    const answer = await fetch(`page/words/${wanted}.json`);
+    const answer = await fetch(new URL(`words/${wanted}.json`, import.meta.url));
     loaded[wanted] = await answer.json();
   }
   language = wanted;
@@ -56,6 +56,9 @@ export function t(name, values = {}) {
 
 /** The text for one of a kind that the server names, such as a stage; its own name where there is none. */
 export const named = (kind, name) => (loaded[language]?.[`${kind}.${name}`] === undefined ? name : t(`${kind}.${name}`));
+
+/** What was done in a lesser way; a part of the documents that was not searched has a name of its own. */
+export const lesser = (what) => (what.startsWith("side ") ? t("degraded.side", { name: what.slice("side ".length) }) : named("degraded", what));
 
 export const number = (value, options) => new Intl.NumberFormat(locale(), options).format(value);
 export const percent = (share) => number(share, { style: "percent", maximumFractionDigits: 0 });

@@ -39,6 +39,8 @@ pub struct CodeExplanationConfig {
     pub definitions: usize,
     /// Definitions of each query of a second round.
     pub second_definitions: usize,
+    /// Relevance of the best definition below which the question is refused.
+    pub refuse_below: RefuseBelow,
     /// Characters of a definition that a model is shown.
     pub shown_characters: usize,
     /// Least share of the words of a statement that must stand in the code and its description, 0
@@ -63,6 +65,12 @@ impl CodeExplanationConfig {
             ),
             (self.reply_tokens > 0, "reply_tokens must be at least 1"),
             (
+                [self.refuse_below.zh, self.refuse_below.en]
+                    .iter()
+                    .all(|least| (0.0..=1.0).contains(least)),
+                "refuse_below must lie between 0 and 1 in both languages",
+            ),
+            (
                 (0.0..=1.0).contains(&self.minimum_coverage),
                 "minimum_coverage must lie between 0 and 1",
             ),
@@ -73,11 +81,51 @@ impl CodeExplanationConfig {
     }
 }
 
+/// A relevance, 0 to 1, by language of the question: one in Chinese has few words in common with code
+/// whose comments are English, and a low relevance even where the definition is right.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefuseBelow {
+    /// For questions in Chinese.
+    pub zh: f32,
+    /// For all others.
+    pub en: f32,
+}
+
+impl RefuseBelow {
+    fn of(self, is_chinese: bool) -> f32 {
+        if is_chinese { self.zh } else { self.en }
+    }
+}
+
 /// Definitions that were found.
 pub struct CodeFound {
     pub found: Found,
     definitions: Vec<CodeHit>,
     files: Vec<CodeFile>,
+}
+
+impl CodeFound {
+    /// Whether the best definition is relevant enough. Where nobody estimates the relevance of any,
+    /// one is enough.
+    pub fn is_answerable(&self) -> bool {
+        let known = self.definitions.iter().filter_map(|hit| hit.relevance);
+        let best = known.reduce(f32::max).unwrap_or(1.0);
+        !self.definitions.is_empty() && best >= self.found.refuse_below
+    }
+
+    /// What is nearest where nothing answers.
+    fn nearest(&self, shown_characters: usize) -> Vec<Source> {
+        let is_related = |hit: &&CodeHit| {
+            hit.relevance
+                .is_none_or(|relevance| relevance >= saying::LEAST_RELATED)
+        };
+        let nearest = self.definitions.iter().filter(is_related);
+        let numbered = (1..).zip(nearest.take(saying::RELATED));
+        numbered
+            .map(|(number, hit)| source(number, hit, shown_characters))
+            .collect()
+    }
 }
 
 /// Answers a question.
@@ -88,7 +136,12 @@ pub async fn answer(asker: &Asker, asked: &Asked, events: &Events) -> Result<Ans
     let mut found = find(asker, asked, understood, 1, events, &mut steps).await?;
     let said = explain(asker, asked, &mut found, events, &mut steps).await?;
     events.send(AskEvent::CodeDone(done(&said))).await;
-    Ok(saying::written(asker, asked, found.found, said, steps))
+    let nearest = found.nearest(asker.config().code.shown_characters);
+    let mut answer = saying::written(asker, asked, found.found, said, steps);
+    if answer.verdict == Verdict::Refused {
+        answer.related = nearest;
+    }
+    Ok(answer)
 }
 
 /// What is told of a part that is over.
@@ -119,6 +172,7 @@ pub async fn find(
     let mut code = CodeFound {
         found: Found {
             review: Some(Review::default()),
+            refuse_below: config.refuse_below.of(saying::is_chinese_question(asked)),
             ..Found::new(
                 asker,
                 understanding,
@@ -134,7 +188,7 @@ pub async fn find(
     number(asker, &mut code, first);
     let took_ms = steps.end("code_retrieval");
     show(&code, took_ms, events).await;
-    if !code.definitions.is_empty() {
+    if code.is_answerable() {
         let missing = missing(asker, &question, &mut code, events).await;
         steps.end("sufficiency");
         if !missing.is_empty() {
@@ -239,7 +293,7 @@ fn source(number: u32, hit: &CodeHit, shown_characters: usize) -> Source {
             last: hit.end_line,
         }),
         images: Vec::new(),
-        relevance: None,
+        relevance: hit.relevance,
         spans: Vec::new(),
     }
 }
@@ -258,9 +312,13 @@ fn whole_lines(text: &str, characters: usize) -> String {
 }
 
 async fn show(code: &CodeFound, took_ms: f64, events: &Events) {
+    let (files, sources) = match code.is_answerable() {
+        true => (code.files.clone(), code.found.sources.clone()),
+        false => (Vec::new(), Vec::new()),
+    };
     let retrieved = CodeRetrieved {
-        files: code.files.clone(),
-        sources: code.found.sources.clone(),
+        files,
+        sources,
         took_ms,
     };
     events.send(AskEvent::CodeRetrieval(retrieved)).await;
@@ -297,7 +355,7 @@ async fn missing(
     judged.missing
 }
 
-/// Explains what was found, or refuses where nothing was.
+/// Explains what was found, or refuses where nothing of it answers.
 pub async fn explain(
     asker: &Asker,
     asked: &Asked,
@@ -312,7 +370,7 @@ pub async fn explain(
         manner: &manner,
         events,
     };
-    if code.definitions.is_empty() {
+    if !code.is_answerable() {
         return Ok(saying.refuse().await);
     }
     events.step("answer").await;

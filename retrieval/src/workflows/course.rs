@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use tributary_schemas::ask::{Answer, AskEvent, PartDone, Section, Span, Support, Verdict};
 
-use super::code::{self, CodeFound};
+use super::code;
 use super::finding::{Found, is_answerable};
 use super::saying::{self, Manner, Said, Saying};
 use super::sides::Scope;
@@ -80,6 +80,10 @@ pub async fn answer(asker: &Asker, asked: &Asked, events: &Events) -> Result<Ans
     };
     events.send(AskEvent::CodeDone(done(&code))).await;
     let (found, said) = joined(textbook, code)?;
+    if said.text.is_empty() {
+        // The textbook has no answer and the code failed: nobody has said so yet.
+        return Ok(saying::refuse(asker, asked, found, events, steps).await);
+    }
     Ok(saying::written(asker, asked, found, said, steps))
 }
 
@@ -144,12 +148,11 @@ async fn code_part(
         Part::Failed(_) => (understood_anew(asker, asked).await, 1, false),
     };
     let mut code = code::find(asker, asked, understood, first, events, steps).await?;
-    let CodeFound { found, .. } = &code;
-    if found.sources.is_empty() && is_said {
+    if !code.is_answerable() && is_said {
         return Ok((code.found, Said::default()));
     }
     let mut heading = String::new();
-    if !code.found.sources.is_empty() {
+    if code.is_answerable() {
         heading = separating(asker, asked, is_said);
         let text = heading.clone();
         events.send(AskEvent::AnswerChunk { text }).await;

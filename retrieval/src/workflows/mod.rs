@@ -29,6 +29,7 @@ pub use sides::{Scope, Side, SideText};
 pub use summing::SummedUp;
 pub use textbook::TextbookConfig;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -67,6 +68,8 @@ pub struct AskerParts {
     pub blobs: Blobs,
     /// Settings of answers.
     pub config: AnswerConfig,
+    /// Tags that documents can have; none where that is not known.
+    pub known_tags: Option<BTreeSet<String>>,
 }
 
 /// Answers questions.
@@ -95,11 +98,11 @@ pub struct Asked {
 }
 
 impl Asker {
-    /// Joins the parts. `Invalid` if the settings contradict each other or name a knowledge set
-    /// that does not exist.
+    /// Joins the parts. `Invalid` if the settings contradict each other or name a knowledge set or
+    /// a tag that does not exist.
     pub fn new(parts: AskerParts) -> Result<Self> {
         parts.config.check()?;
-        check_sets(&parts)?;
+        check_scopes(&parts)?;
         let searches = match parts.config.concurrent_searches {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             given => given.min(Semaphore::MAX_PERMITS),
@@ -240,22 +243,42 @@ impl Asked {
     }
 }
 
-/// Sets that the configuration names must be there: a side without one would find nothing, and
-/// nobody would know why.
-fn check_sets(parts: &AskerParts) -> Result<()> {
+/// Sets and tags that the configuration names must be there: a side without one would find nothing,
+/// and nobody would know why.
+fn check_scopes(parts: &AskerParts) -> Result<()> {
     for (key, scope) in parts.config.scopes() {
-        parts
-            .retriever
-            .check_sets(&scope.knowledge_sets)
-            .map_err(|error| {
-                let problem = format!("query_api.answer.{key}: {error}");
-                let hint = error
-                    .hint()
-                    .unwrap_or("name a set of taxonomy.knowledge_sets_file");
-                Error::new(ErrorKind::Invalid, problem).with_hint(hint)
-            })?;
+        let invalid = |error: &Error, hint: &str| {
+            let problem = format!("query_api.answer.{key}: {error}");
+            let hint = error.hint().unwrap_or(hint).to_owned();
+            Error::new(ErrorKind::Invalid, problem).with_hint(hint)
+        };
+        let sets = parts.retriever.check_sets(&scope.knowledge_sets);
+        sets.map_err(|error| invalid(&error, "name a set of taxonomy.knowledge_sets_file"))?;
+        if let Some(known) = &parts.known_tags {
+            let tags = check_tags(&scope.tags, known);
+            tags.map_err(|error| invalid(&error, TAGS_HINT))?;
+        }
     }
     Ok(())
+}
+
+/// Where tags come from.
+const TAGS_HINT: &str = "tags are given by rules in taxonomy.knowledge_sets_file and \
+    taxonomy.source_profiles_file";
+
+fn check_tags(tags: &[String], known: &BTreeSet<String>) -> Result<()> {
+    let Some(unknown) = tags.iter().find(|tag| !known.contains(*tag)) else {
+        return Ok(());
+    };
+    let error = Error::new(
+        ErrorKind::NotFound,
+        format!("no rule gives the tag `{unknown}`"),
+    );
+    let near = tributary_taxonomy::nearest(unknown, known.iter().map(String::as_str));
+    Err(match near {
+        Some(near) => error.with_hint(format!("did you mean `{near}`")),
+        None => error,
+    })
 }
 
 /// Times the steps of an answer.

@@ -26,9 +26,9 @@ use crate::events::Events;
 use crate::retriever::degrade;
 
 /// Hits that are named where a question is refused.
-const RELATED: usize = 3;
+pub const RELATED: usize = 3;
 /// Relevance below which a hit has nothing to do with the question.
-const LEAST_RELATED: f32 = 0.05;
+pub const LEAST_RELATED: f32 = 0.05;
 /// What is named in `degraded` where no model answers, or not to the end.
 const LESSER_ANSWER: &str = "answer";
 /// What is named where no model has summed up what was said before the last rounds.
@@ -367,6 +367,19 @@ impl Saying<'_> {
         })
     }
 
+    /// What is said below code of no source is said by us, and needs no source.
+    fn leave_out_notes(&self, support: &mut Vec<Support>, answer: &str) {
+        let Some((note, _)) = &self.manner.form.verbatim else {
+            return;
+        };
+        let note = letters(note);
+        support.retain(|one| {
+            let length = one.span.end - one.span.start;
+            let statement: String = answer.chars().skip(one.span.start).take(length).collect();
+            letters(&statement) != note
+        });
+    }
+
     /// Holds what the model said against its sources.
     async fn said(
         &self,
@@ -386,9 +399,14 @@ impl Saying<'_> {
             return Ok(Said { model, ..said });
         }
         let minimum = self.manner.minimum_coverage;
-        let supported = held_against_sources(self.asker, found, &generated.text, minimum).await?;
+        let mut supported =
+            held_against_sources(self.asker, found, &generated.text, minimum).await?;
+        self.leave_out_notes(&mut supported.support, &generated.text);
         note_lacks(found, &generated, self.is_chinese());
-        let is_whole = !generated.cut && supported.support.iter().all(|one| one.supported);
+        let mut quotations = generated.quotations.iter();
+        let is_whole = !generated.cut
+            && supported.support.iter().all(|one| one.supported)
+            && quotations.all(|quotation| quotation.source.is_some());
         let verdict = if is_whole {
             Verdict::Answered
         } else {
@@ -420,6 +438,10 @@ async fn held_against_sources(
     let (answer, sources) = (answer.to_owned(), found.sources.clone());
     let analyzer = asker.parts.retriever.analyzer();
     blocking(move || support::support(&answer, &sources, minimum, &analyzer)).await
+}
+
+fn letters(text: &str) -> String {
+    text.chars().filter(|one| one.is_alphanumeric()).collect()
 }
 
 fn note_lacks(found: &mut Found, generated: &Generated, is_chinese_question: bool) {

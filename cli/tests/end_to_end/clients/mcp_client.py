@@ -10,7 +10,7 @@ import time
 
 from mcp import Client, MCPError, StdioServerParameters
 
-TOOLS = ["search", "ask", "search_code", "get_document", "get_section", "list_knowledge_sets", "get_table", "query_table"]
+TOOLS = ["search", "ask", "search_code", "get_document", "get_section", "list_knowledge_sets", "get_table", "query_table", "judge_answer"]
 
 TRANSPORT, MODE, SERVER, BINARY = sys.argv[1:5]
 

@@ -488,6 +488,7 @@ fn asker(
         prompts,
         blobs,
         config,
+        known_tags: None,
     })
     .unwrap()
 }

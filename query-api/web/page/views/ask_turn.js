@@ -1,6 +1,6 @@
 // A question and what became of it: the steps of an answer on its way, the answer with what it says of itself, or why there is none.
 import { html, classes, Fragment, useMemo, useState } from "../html.js";
-import { duration, milliseconds, named, percent, shortTime, t } from "../words.js";
+import { duration, lesser, milliseconds, named, percent, shortTime, t } from "../words.js";
 import { CopyButton } from "../parts/copy.js";
 import { ProblemNotice } from "../parts/notice.js";
 import { isWebAddress, Pictures, ranges } from "../parts/pictures.js";
@@ -74,10 +74,10 @@ function Answered({ talk, turn, again }) {
   return html`<div class="answer">
     <p class=${`verdict ${answer.verdict}`}>${t(`ask.verdict.${answer.verdict}`)}</p>
     ${turn.meant && html`<p class="quiet">${t("ask.meant", { question: turn.meant })}</p>`}
-    <${AnswerText} turn=${turn} />
+    ${!hasRows(answer) && html`<${AnswerText} turn=${turn} />`}
     ${answer.table && html`<${AnswerTable} table=${answer.table} />`}
     <${Quotations} answer=${answer} />
-    ${lacks.length > 0 && html`<p class="notice">${t("ask.degraded", { what: lacks.map((what) => named("degraded", what)).join(", ") })}</p>`}
+    ${lacks.length > 0 && html`<p class="notice">${t("ask.degraded", { what: lacks.map(lesser).join(", ") })}</p>`}
     ${answer.removed_citations > 0 && html`<p class="quiet">${t("ask.removed", { count: answer.removed_citations })}</p>`}
     <${Sources} turn=${turn} />
     <${Related} turn=${turn} />
@@ -90,12 +90,15 @@ function Answered({ talk, turn, again }) {
   </div>`;
 }
 
+/** Rows that are the answer: they are shown with their places instead of as its text. */
+const hasRows = ({ workflow, table }) => workflow === "table" && table?.err_code === 0 && table.rows.length > 1;
+
 /** Code and answers that stand in the sources word for word, or not. */
 function Quotations({ answer: { quotations = [] } }) {
   const replaced = quotations.filter((quotation) => quotation.replaced).length;
   const unknown = quotations.filter(({ source }) => source === undefined).length;
   if (quotations.length === 0) return null;
-  return html`<p class="quiet">${t("ask.quoted", { count: quotations.length - unknown })}${replaced > 0 && html` ${t("ask.quotedReplaced", { count: replaced })}`}${unknown > 0 && html` ${t("ask.quotedUnknown", { count: unknown })}`}</p>`;
+  return html`<p class="quiet">${quotations.length > unknown && t("ask.quoted", { count: quotations.length - unknown })}${replaced > 0 && html` ${t("ask.quotedReplaced", { count: replaced })}`}${unknown > 0 && html` ${t("ask.quotedUnknown", { count: unknown })}`}</p>`;
 }
 
 /** The file of a definition with its lines. */

@@ -2,7 +2,8 @@
 import { html, useRef, useState } from "../html.js";
 import { readEvents, rendered, Problem } from "../api.js";
 import { address } from "../router.js";
-import { t } from "../words.js";
+import { lesser, t } from "../words.js";
+import { linkCitations } from "../parts/marking.js";
 import { Markup } from "../parts/markup.js";
 import { Busy, ProblemNotice } from "../parts/notice.js";
 import { setName, useSets } from "./sets_names.js";
@@ -42,7 +43,7 @@ export function Report() {
   };
   return html`<form class="report" onSubmit=${write}>
     <${Fields} form=${form} onChange=${(changes) => setForm({ ...form, ...changes })} />
-    <p class="actions"><button type="submit" disabled=${state?.running}>${t("report.write")}</button>
+    <p class="actions"><button class="primary" disabled=${state?.running}>${t("report.write")}</button>
       ${state?.running && html`<button type="button" onClick=${() => control.current.abort()}>${t("report.stop")}</button>`}</p>
   </form>
   <${ProblemNotice} problem=${state?.problem} />
@@ -72,10 +73,19 @@ function Outline({ state: { outline, sections, running } }) {
 
 function Written({ state: { answer, markup } }) {
   const cited = answer.sources.filter((source) => source.cited);
-  return html`${answer.degraded.length > 0 && html`<p class="notice">${t("search.degraded", { what: answer.degraded.map((what) => t(`degraded.${what}`)).join(", ") })}</p>`}
+  return html`${answer.degraded.length > 0 && html`<p class="notice">${t("search.degraded", { what: answer.degraded.map(lesser).join(", ") })}</p>`}
     ${answer.report && html`<p class="actions">${Object.keys(FORMATS).map((format) => html`<${SaveButton} key=${format} answer=${answer} format=${format} />`)}</p>`}
-    <article lang=${answer.language}>${markup ? html`<${Markup} markup=${markup} />` : html`<div class="text plain">${answer.answer}</div>`}</article>
-    ${cited.length > 0 && html`<details><summary>${t("report.open")}</summary><ol class="cited">${cited.map((source) => html`<li key=${source.number} value=${source.number}><a href=${address("documents", { id: source.document_id, parameters: { chunk: source.chunk_id } })}>${[source.title, ...source.section_path].filter(Boolean).join(" › ")}</a></li>`)}</ol></details>`}`;
+    <article lang=${answer.language}>${markup ? html`<${Markup} markup=${markup} onShown=${(root) => linkCitations(root, (number) => citation(cited, number))} />` : html`<div class="text plain">${answer.answer}</div>`}</article>
+    ${cited.length > 0 && html`<details><summary>${t("report.open")}</summary><ol class="cited">${cited.map((source) => html`<li key=${source.number} value=${source.number}><a href=${placeOf(source)}>${titleOf(source)}</a></li>`)}</ol></details>`}`;
+}
+
+const placeOf = (source) => address("documents", { id: source.document_id, parameters: { chunk: source.chunk_id } });
+const titleOf = (source) => [source.title, ...source.section_path].filter(Boolean).join(" › ");
+
+function citation(sources, number) {
+  const source = sources.find((one) => one.number === number);
+  if (!source) return null;
+  return Object.assign(document.createElement("a"), { className: "citation", href: placeOf(source), title: titleOf(source), textContent: `[${number}]` });
 }
 
 function SaveButton({ answer, format }) {

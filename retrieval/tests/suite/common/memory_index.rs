@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use tributary_schemas::filter::{document_terms, kind_term};
 use tributary_schemas::search::ScoredChunk;
-use tributary_schemas::{Chunk, ChunkId, ChunkVectors, DocumentHeader, Filter, Result};
+use tributary_schemas::{
+    Chunk, ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Filter, Result,
+};
 use tributary_store::search_index::{
     GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
     SearchIndex, StoredChunk, VectorField, VectorQuery,
@@ -21,6 +23,8 @@ pub struct MemoryIndex {
     documents: Mutex<BTreeMap<String, Entry>>,
     /// Written before the next fetch, before the one after it, and so on.
     changes: Mutex<VecDeque<Vec<Operation>>>,
+    /// Searches that are limited to one of these sources fail.
+    broken_sources: Mutex<Vec<String>>,
 }
 
 impl MemoryIndex {
@@ -28,6 +32,31 @@ impl MemoryIndex {
     /// and so on.
     pub fn change_before_fetch(&self, changes: Vec<Vec<Operation>>) {
         *self.changes.lock().unwrap_or_else(PoisonError::into_inner) = changes.into();
+    }
+
+    /// Searches that are limited to a source fail from now on.
+    pub fn break_source(&self, source: &str) {
+        let mut broken = self
+            .broken_sources
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        broken.push(source.to_owned());
+    }
+
+    fn check_sources(&self, filter: &Filter) -> Result<()> {
+        let broken = self
+            .broken_sources
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let filters = std::iter::once(filter).chain(&filter.within);
+        let mut sources = filters.flat_map(|filter| filter.sources.iter().flatten());
+        match sources.find(|source| broken.contains(source)) {
+            Some(source) => {
+                let what = format!("the source {source} cannot be searched");
+                Err(Error::new(ErrorKind::Unavailable, what))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Applies operations at once.
@@ -136,6 +165,7 @@ impl SearchIndex for MemoryIndex {
 
     /// Tokens of the query in the chunk, rare ones more: enough to tell chunks apart.
     async fn keyword(&self, query: KeywordQuery<'_>) -> Result<Vec<ScoredChunk>> {
+        self.check_sources(query.filter)?;
         let mut frequency: HashMap<String, f32> = HashMap::new();
         for (chunk, _) in self.entries().into_iter().flat_map(|(_, chunks)| chunks) {
             for token in chunk.analyzed.split(' ') {
@@ -168,6 +198,7 @@ impl SearchIndex for MemoryIndex {
     }
 
     async fn vector(&self, query: VectorQuery<'_>) -> Result<Vec<ScoredChunk>> {
+        self.check_sources(query.filter)?;
         let score = |vectors: &ChunkVectors| {
             let stored = if query.field == VectorField::Fine && !vectors.fine.is_empty() {
                 &vectors.fine
