@@ -11,7 +11,7 @@ use tributary_schemas::code_search::{CodeFile, CodeHit, CodeSearchRequest};
 use tributary_schemas::review::{Review, ReviewedRound};
 use tributary_schemas::understanding::Understanding;
 
-use super::finding::{self, Found};
+use super::finding::{self, Bar, Found};
 use super::saying::{self, Manner, Said, Saying};
 use super::sides::Scope;
 use super::textbook::{self, judging};
@@ -111,7 +111,7 @@ impl CodeFound {
     pub fn is_answerable(&self) -> bool {
         let known = self.definitions.iter().filter_map(|hit| hit.relevance);
         let best = known.reduce(f32::max).unwrap_or(1.0);
-        !self.definitions.is_empty() && best >= self.found.refuse_below
+        !self.definitions.is_empty() && best >= self.found.bar.refuse_below
     }
 
     /// What is nearest where nothing answers.
@@ -172,7 +172,7 @@ pub async fn find(
     let mut code = CodeFound {
         found: Found {
             review: Some(Review::default()),
-            refuse_below: config.refuse_below.of(saying::is_chinese_question(asked)),
+            bar: Bar::of(config.refuse_below.of(saying::is_chinese_question(asked))),
             ..Found::new(
                 asker,
                 understanding,
