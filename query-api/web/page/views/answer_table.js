@@ -35,7 +35,7 @@ function Statement({ table }) {
   return html`<details class="statement"><summary>${t("tables.statement")}</summary>
     <pre><code>${table.sql}</code></pre>
     ${table.repaired && html`<p class="quiet">${t("tables.repaired")}</p>`}
-    ${used.length > 0 && html`<ul class="plain">${used.map((one) => html`<li key=${one.name}>${one.name} <span class="file">${one.source} / ${one.source_path}</span> ${one.sheet} ${one.range}</li>`)}</ul>`}
+    ${used.length > 0 && html`<ul class="plain">${used.map((one) => html`<li key=${one.name}><strong>${one.name}</strong> <span class="quiet">${one.source} / ${one.source_path} · ${one.sheet} ${one.range}</span></li>`)}</ul>`}
   </details>`;
 }
 

@@ -48,7 +48,8 @@ export function AnswerText({ turn }) {
   const show = (root) => {
     const marked = markTexts(root, turn.doubts.map(({ text }) => text), doubtful);
     marked.forEach((parts, at) => {
-      if (parts.length > 0) parts.at(-1).after(doubtNote(turn.doubts[at].doubt));
+      const end = parts.at(-1);
+      if (end) (end.closest("code") ?? end).after(doubtNote(turn.doubts[at].doubt));
       else root.append(unplaced(turn.doubts[at].text));
     });
     linkCitations(root, (number) => citation(number, turn));
