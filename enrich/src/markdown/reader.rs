@@ -201,7 +201,7 @@ pub(super) fn trimmed_blocks(source: &str, units: &[Unit]) -> Vec<Block> {
     blocks
 }
 
-/// The bytes of the lines that end in text that is blank.
+/// How many bytes of blanks are whole lines.
 fn blank_lines_length(blank: &str) -> usize {
     blank.rfind('\n').map_or(0, |newline| newline + 1)
 }
