@@ -61,15 +61,20 @@ impl<'a> Archive<'a> {
             .read_to_end(&mut bytes)
             .map_err(|error| damaged(name, &error))?;
         if bytes.len() as u64 > allowed {
-            let message = format!(
-                "the part {name} unpacks to more than {allowed} bytes (of at most {} in all)",
-                self.maximum_bytes
-            );
-            return Err(Error::new(ErrorKind::Invalid, message)
-                .with_hint("split the document, or raise `convert.maximum_unpacked_bytes` and `convert.maximum_unpacking_ratio`"));
+            return Err(self.too_large(name, allowed));
         }
         self.bytes_left -= bytes.len() as u64;
         Ok(Some(bytes))
+    }
+
+    fn too_large(&self, name: &str, allowed: u64) -> Error {
+        let message = format!(
+            "the part {name} unpacks to more than {allowed} bytes (of at most {} in all)",
+            self.maximum_bytes
+        );
+        Error::new(ErrorKind::Invalid, message).with_hint(
+            "split the document, or raise `convert.maximum_unpacked_bytes` and `convert.maximum_unpacking_ratio`",
+        )
     }
 }
 

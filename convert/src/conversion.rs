@@ -5,7 +5,7 @@ use tributary_schemas::{Error, ErrorKind, Result, error};
 use crate::config::Config;
 use crate::detect::{Detected, Format, detect};
 use crate::document::{Converted, Job};
-use crate::limits::{Limits, check_body, check_size};
+use crate::limits::{Limits, check_body};
 use crate::office::open_document;
 use crate::picture::{image, pictures};
 use crate::sheets::{csv, spreadsheet};
@@ -47,12 +47,7 @@ pub fn convert(job: Job<'_>, config: &Config, limits: &Limits<'_>) -> Result<Con
         .metadata
         .values_mut()
         .for_each(|value| error::cut(value, MAXIMUM_METADATA_CHARACTERS));
-    check_size(
-        "Markdown",
-        converted.markdown.len(),
-        limits.maximum_markdown_bytes,
-        "convert.maximum_markdown_bytes",
-    )?;
+    limits.check_markdown(&converted.markdown)?;
     limits.check_time()?;
     converted.media_type = detected.media_type.to_owned();
     converted.title = finish_title(converted.title, job.name, config.maximum_title_characters);

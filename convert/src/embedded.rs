@@ -41,12 +41,7 @@ impl Embedded {
         } else {
             media_type
         };
-        let file = name.rsplit(['/', '\\']).next().unwrap_or_default();
-        let file: String = file
-            .chars()
-            .filter(|character| !character.is_control())
-            .take(200)
-            .collect();
+        let file = file_name(name);
         let name = if file.is_empty() {
             format!("{number}.{}", extension(media_type))
         } else {
@@ -93,6 +88,17 @@ pub(crate) fn sniffed(bytes: &[u8]) -> &'static str {
     } else {
         "application/octet-stream"
     })
+}
+
+/// The name of a file without folders and control characters.
+fn file_name(path: &str) -> String {
+    path.rsplit(['/', '\\'])
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .filter(|character| !character.is_control())
+        .take(200)
+        .collect()
 }
 
 /// The usual extension of a media type.

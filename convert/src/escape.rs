@@ -122,16 +122,19 @@ pub(crate) fn escape_position(line: &str) -> Option<usize> {
         '=' | '-' | '_' if after_run.is_empty() => Some(0),
         '>' | '|' => Some(0),
         '~' if run >= 3 => Some(0),
-        '0'..='9' => {
-            let digits = line.chars().take_while(char::is_ascii_digit).count();
-            let after = line.get(digits..)?;
-            let is_mark = digits <= 9
-                && after.starts_with(['.', ')'])
-                && (after.len() == 1 || after.get(1..)?.starts_with(' '));
-            is_mark.then_some(digits)
-        }
+        '0'..='9' => numbered_mark(line),
         _ => None,
     }
+}
+
+/// Where the `.` or `)` of a list number stands that begins the line.
+fn numbered_mark(line: &str) -> Option<usize> {
+    let digits = line.chars().take_while(char::is_ascii_digit).count();
+    let after = line.get(digits..)?;
+    let is_mark = digits <= 9
+        && after.starts_with(['.', ')'])
+        && (after.len() == 1 || after.get(1..)?.starts_with(' '));
+    is_mark.then_some(digits)
 }
 
 /// A code block whose fence is longer than any run of backticks in it.

@@ -92,6 +92,16 @@ impl<'a> Limits<'a> {
         }
         Err(too_long(self.timeout_ms))
     }
+
+    /// `Invalid` if there is more Markdown than one document may become.
+    pub(crate) fn check_markdown(&self, markdown: &str) -> Result<()> {
+        check_size(
+            "Markdown",
+            markdown.len(),
+            self.maximum_markdown_bytes,
+            "convert.maximum_markdown_bytes",
+        )
+    }
 }
 
 /// The error for a conversion that took longer than it may.

@@ -50,16 +50,18 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], declared: Option<&str>) -> Decoded<'a>
     if is_mostly_utf_8(bytes) {
         return decode_as(UTF_8, bytes);
     }
-    // A page that survived transcoding may still claim UTF-8 or UTF-16; both are ruled out by now.
-    let declared = declared.and_then(|label| Encoding::for_label(label.trim().as_bytes()));
-    match declared
-        .filter(|encoding| *encoding != UTF_8 && *encoding != UTF_16LE && *encoding != UTF_16BE)
-    {
-        Some(encoding) if !encoding.decode_without_bom_handling(bytes).1 => {
-            decode_as(encoding, bytes)
-        }
-        _ => decode_as(guess(bytes), bytes),
-    }
+    let encoding = declared
+        .and_then(|label| declared_encoding(label, bytes))
+        .unwrap_or_else(|| guess(bytes));
+    decode_as(encoding, bytes)
+}
+
+/// The encoding of that label, if all bytes fit it. A page that survived transcoding may still
+/// claim UTF-8 or UTF-16; both are ruled out before.
+fn declared_encoding(label: &str, bytes: &[u8]) -> Option<&'static Encoding> {
+    let encoding = Encoding::for_label(label.trim().as_bytes())?;
+    let is_ruled_out = [UTF_8, UTF_16LE, UTF_16BE].contains(&encoding);
+    (!is_ruled_out && !encoding.decode_without_bom_handling(bytes).1).then_some(encoding)
 }
 
 /// The charset that a media type names, as `text/plain; charset=gbk` does. `Invalid` for one that

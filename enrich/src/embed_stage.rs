@@ -223,6 +223,16 @@ async fn look_up(
         .collect())
 }
 
+fn check_count(vectors: usize, texts: usize) -> Result<()> {
+    if vectors == texts {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Internal,
+        format!("the embedder gave {vectors} vectors for {texts} texts"),
+    ))
+}
+
 impl EmbedWork {
     /// Chunk ids hold kind, section path and text, of code its description too; all else that
     /// shapes a vector is compared here.
@@ -254,16 +264,7 @@ impl EmbedWork {
             .map(|window| window.text.as_str())
             .collect();
         let made = self.generation.embedder.embed(&texts, TextRole::Passage)?;
-        if made.len() != texts.len() {
-            return Err(Error::new(
-                ErrorKind::Internal,
-                format!(
-                    "the embedder gave {} vectors for {} texts",
-                    made.len(),
-                    texts.len()
-                ),
-            ));
-        }
+        check_count(made.len(), texts.len())?;
         let weights = batch.texts.iter().map(|window| window.weight);
         let mut made = made.into_iter().zip(weights);
         for (position, windows) in batch.places {

@@ -295,7 +295,24 @@ fn index_settings(pipeline: &Pipeline, origin: String) -> IndexSettings {
 
 /// Vectors of two models, or tokens of two analyzers, never meet in one generation.
 fn check(status: &GenerationStatus, pipeline: &Pipeline) -> Result<()> {
-    let (built, now) = (&status.settings, index_settings(pipeline, String::new()));
+    let now = index_settings(pipeline, String::new());
+    let differences = differences(&status.settings, &now);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "generation `{}` of the index cannot be continued here: it was built with {}",
+        status.name,
+        differences.join(", ")
+    );
+    Err(Error::new(ErrorKind::Conflict, message).with_hint(
+        "put the model back where it was, or start the version of tributary that built it; else keep the log, set aside the index (the folder \
+         index, or another store.search_index.elasticsearch.index_prefix) and run `tributary knowledge-sets reindex --all`",
+    ))
+}
+
+/// What two generations must share and do not.
+fn differences(built: &IndexSettings, now: &IndexSettings) -> Vec<String> {
     let rows = [
         ("coarse model", &built.coarse_model, &now.coarse_model),
         ("fine model", &built.fine_model, &now.fine_model),
@@ -311,23 +328,10 @@ fn check(status: &GenerationStatus, pipeline: &Pipeline) -> Result<()> {
         ),
         ("analyzer", &built.analyzer, &now.analyzer),
     ];
-    let differences: Vec<String> = rows
-        .into_iter()
+    rows.into_iter()
         .filter(|(_, built, now)| built != now)
         .map(|(name, built, now)| format!("{name} `{built}`, here `{now}`"))
-        .collect();
-    if differences.is_empty() {
-        return Ok(());
-    }
-    let message = format!(
-        "generation `{}` of the index cannot be continued here: it was built with {}",
-        status.name,
-        differences.join(", ")
-    );
-    Err(Error::new(ErrorKind::Conflict, message).with_hint(
-        "put the model back where it was, or start the version of tributary that built it; else keep the log, set aside the index (the folder \
-         index, or another store.search_index.elasticsearch.index_prefix) and run `tributary knowledge-sets reindex --all`",
-    ))
+        .collect()
 }
 
 #[async_trait]

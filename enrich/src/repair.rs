@@ -120,11 +120,7 @@ impl Repair {
         let newest = self.newest(degraded).await?;
         let lost = degraded.len() - newest.len();
         if lost > 0 {
-            let mut report = self.lock();
-            report.done += lost as u64;
-            report.reason = Some(format!(
-                "of {lost} the log has no text any more: publish them again"
-            ));
+            self.note_lost(lost as u64);
         }
         let mut repairs = stream::iter(newest)
             .map(|(document_id, newest)| {
@@ -144,6 +140,14 @@ impl Repair {
             }
         }
         Ok(())
+    }
+
+    fn note_lost(&self, lost: u64) {
+        let mut report = self.lock();
+        report.done += lost;
+        report.reason = Some(format!(
+            "of {lost} the log has no text any more: publish them again"
+        ));
     }
 
     /// Where the newest versions of these documents are.

@@ -15,23 +15,27 @@ pub struct SearchText {
     pub body: String,
 }
 
+/// Title and path, each on a line of its own if there is one.
+fn heading(title: &str, path: &[&str]) -> String {
+    let path = path.join(" / ");
+    let lines: Vec<&str> = [title, &path]
+        .into_iter()
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines.join("\n")
+}
+
 impl SearchText {
     /// The searched text of a chunk.
     pub fn of(document: &DocumentHeader, chunk: &Chunk) -> Self {
         let title = document.title.trim();
-        let mut heading = title.to_owned();
         let path: Vec<&str> = chunk
             .section_path
             .iter()
             .map(|title| title.trim())
             .filter(|title| !title.is_empty())
             .collect();
-        if !path.is_empty() {
-            if !heading.is_empty() {
-                heading.push('\n');
-            }
-            heading.push_str(&path.join(" / "));
-        }
+        let heading = heading(title, &path);
         let nearest = path.last().copied().unwrap_or(title);
         let body = match (&chunk.code, &chunk.language) {
             // Its signs are no marks.

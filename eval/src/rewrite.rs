@@ -89,6 +89,18 @@ pub struct RewriteReport {
     pub rewritten: Vec<Rewritten>,
 }
 
+impl Part {
+    /// The lines that belong to it; of an odd number the first half has one more.
+    fn of<'l, 'a>(self, lines: &'l [&'a str]) -> &'l [&'a str] {
+        let half = lines.len().div_ceil(2);
+        match self {
+            Self::All => lines,
+            Self::First => lines.get(..half).unwrap_or_default(),
+            Self::Second => lines.get(half..).unwrap_or_default(),
+        }
+    }
+}
+
 /// Reads a file of JSON lines.
 pub fn read(file: &Path, part: Part) -> Result<Vec<FollowUp>> {
     let text = fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
@@ -96,12 +108,7 @@ pub fn read(file: &Path, part: Part) -> Result<Vec<FollowUp>> {
         .lines()
         .filter(|line| !line.trim().is_empty())
         .collect();
-    let half = lines.len().div_ceil(2);
-    let lines = match part {
-        Part::All => lines.as_slice(),
-        Part::First => lines.get(..half).unwrap_or_default(),
-        Part::Second => lines.get(half..).unwrap_or_default(),
-    };
+    let lines = part.of(&lines);
     ensure!(!lines.is_empty(), "{} holds no question", file.display());
     let parse = |(at, line): (usize, &&str)| {
         serde_json::from_str(line).with_context(|| format!("{} line {}", file.display(), at + 1))

@@ -192,6 +192,23 @@ pub async fn ingest(
     progress: &dyn Progress,
 ) -> Result<Ingest> {
     let started = Instant::now();
+    let accepted = publish(set, pipeline, progress).await?;
+    let (skipped, dead) = wait(accepted, pipeline, progress).await?;
+    let seconds = started.elapsed().as_secs_f64();
+    Ok(Ingest {
+        seconds,
+        documents_per_second: set.documents.len() as f64 / seconds.max(f64::MIN_POSITIVE),
+        skipped,
+        dead,
+    })
+}
+
+/// The versions of the documents of a set, once all of them are accepted.
+async fn publish(
+    set: &EvaluationSet,
+    pipeline: &Pipeline<'_>,
+    progress: &dyn Progress,
+) -> Result<HashMap<String, u64>> {
     let publications = set.documents.iter().cloned().map(|event| {
         let documents = Arc::clone(&pipeline.documents);
         async move { documents.publish(event).await }
@@ -203,14 +220,7 @@ pub async fn ingest(
         accepted.insert(publication.document_id, publication.version);
         progress.at("publish", accepted.len(), set.documents.len());
     }
-    let (skipped, dead) = wait(accepted, pipeline, progress).await?;
-    let seconds = started.elapsed().as_secs_f64();
-    Ok(Ingest {
-        seconds,
-        documents_per_second: set.documents.len() as f64 / seconds.max(f64::MIN_POSITIVE),
-        skipped,
-        dead,
-    })
+    Ok(accepted)
 }
 
 /// Until every document has its end; a dead one spoils the scores, so it is reported.

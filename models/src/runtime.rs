@@ -65,17 +65,19 @@ pub fn find_library(config: &Config, models_folder: &Path) -> Result<PathBuf> {
     folders
         .iter()
         .find_map(|folder| library_in(&folder.join("onnxruntime")))
-        .ok_or_else(|| {
-            let places: Vec<String> = folders
-                .iter()
-                .map(|folder| folder.join("onnxruntime").display().to_string())
-                .collect();
-            Error::new(
-                ErrorKind::NotFound,
-                format!("libonnxruntime is in none of: {}", places.join(", ")),
-            )
-            .with_hint(HINT)
-        })
+        .ok_or_else(|| no_library(&folders))
+}
+
+fn no_library(folders: &[PathBuf]) -> Error {
+    let places: Vec<String> = folders
+        .iter()
+        .map(|folder| folder.join("onnxruntime").display().to_string())
+        .collect();
+    Error::new(
+        ErrorKind::NotFound,
+        format!("libonnxruntime is in none of: {}", places.join(", ")),
+    )
+    .with_hint(HINT)
 }
 
 /// The runtime library of a folder; a plain name is preferred to one with a version.

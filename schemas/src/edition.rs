@@ -87,16 +87,19 @@ fn parts(version: &str) -> Vec<Part> {
             break;
         };
         rest = after;
-        match kind(first) {
-            Kind::Digits => parts.push(Part::Number(run.parse().unwrap_or(u128::MAX))),
-            Kind::Letters if UNFINISHED.contains(&run) => {
-                parts.push(Part::Unfinished(run.to_owned()))
-            }
-            Kind::Letters => parts.push(Part::Letters(run.to_owned())),
-            Kind::Between => {}
-        }
+        parts.extend(part(kind(first), run));
     }
     parts
+}
+
+/// A run of characters of one kind; `None` if it only stands between others.
+fn part(kind: Kind, run: &str) -> Option<Part> {
+    match kind {
+        Kind::Digits => Some(Part::Number(run.parse().unwrap_or(u128::MAX))),
+        Kind::Letters if UNFINISHED.contains(&run) => Some(Part::Unfinished(run.to_owned())),
+        Kind::Letters => Some(Part::Letters(run.to_owned())),
+        Kind::Between => None,
+    }
 }
 
 #[derive(PartialEq)]

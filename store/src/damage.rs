@@ -475,14 +475,7 @@ async fn forget_positions(
     };
     let log = EmbeddedEventLog::open(&folder.join("log"), config.clone())?;
     let topic = Topic::DocumentsClean.full_name(&embedded.topic_prefix);
-    let groups = match generations {
-        Some(names) => names.iter().map(|name| chunk_group(name)).collect(),
-        None => log
-            .groups(&topic)
-            .into_iter()
-            .filter(|group| group.starts_with(&chunk_group("")))
-            .collect::<Vec<_>>(),
-    };
+    let groups = chunk_groups(&log, &topic, generations);
     for group in groups {
         match log.forget_group(&topic, &group).await {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -490,6 +483,18 @@ async fn forget_positions(
         }
     }
     Ok(())
+}
+
+/// The groups of the chunk stages of those generations, of all for `None`.
+fn chunk_groups(log: &EmbeddedEventLog, topic: &str, generations: Option<&[&str]>) -> Vec<String> {
+    match generations {
+        Some(names) => names.iter().map(|name| chunk_group(name)).collect(),
+        None => log
+            .groups(topic)
+            .into_iter()
+            .filter(|group| group.starts_with(&chunk_group("")))
+            .collect(),
+    }
 }
 
 fn move_into(from: &Path, to: &Path) -> Result<()> {

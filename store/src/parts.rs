@@ -87,19 +87,24 @@ pub fn remember(data_folder: &Path, roots: &[&str]) -> Result<()> {
                 .cloned(),
         );
         let [topics, _] = within;
-        for topic in folders(&data_folder.join(&topics))? {
-            parts.folders.extend(
-                folders(&data_folder.join(&topics).join(&topic))?
-                    .iter()
-                    .map(|folder| topics.join(&topic).join(folder)),
-            );
-            parts.folders.insert(topics.join(topic));
-        }
+        remember_partitions(&mut parts, data_folder, &topics)?;
     }
     if parts.folders.len() == before {
         return Ok(());
     }
     write(data_folder, &parts)
+}
+
+fn remember_partitions(parts: &mut Parts, data_folder: &Path, topics: &Path) -> Result<()> {
+    for topic in folders(&data_folder.join(topics))? {
+        parts.folders.extend(
+            folders(&data_folder.join(topics).join(&topic))?
+                .iter()
+                .map(|folder| topics.join(&topic).join(folder)),
+        );
+        parts.folders.insert(topics.join(topic));
+    }
+    Ok(())
 }
 
 /// Goes on without these folders.

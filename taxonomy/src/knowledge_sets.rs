@@ -329,7 +329,13 @@ impl KnowledgeSets {
             .collect::<Vec<_>>()
             .join(", ");
         let message = format!("no knowledge set {quoted}");
-        let hint = match self.nearest(first) {
+        let hint = self.hint(first);
+        Err(Error::new(ErrorKind::NotFound, message).with_hint(hint))
+    }
+
+    /// What may be meant by a name that is no set.
+    fn hint(&self, name: &str) -> String {
+        match self.nearest(name) {
             Some(near) => format!("did you mean `{near}`"),
             None if self.sets.is_empty() => "no knowledge sets are defined".to_owned(),
             None => format!(
@@ -340,8 +346,7 @@ impl KnowledgeSets {
                     .collect::<Vec<_>>()
                     .join(", ")
             ),
-        };
-        Err(Error::new(ErrorKind::NotFound, message).with_hint(hint))
+        }
     }
 
     /// All sets, in the order of their ids.

@@ -197,12 +197,7 @@ fn parse_line(line: &str) -> std::result::Result<Line, String> {
     }
     let text = checked_name(text.unwrap_or_default())?;
     let weight = weight.unwrap_or_default().trim();
-    let synonyms = synonyms.unwrap_or_default().split([';', '；']);
-    let synonyms = synonyms.filter(|synonym| !synonym.trim().is_empty());
-    let mut names = vec![text.clone()];
-    for synonym in synonyms {
-        names.push(checked_name(synonym)?);
-    }
+    let names = names(&text, synonyms.unwrap_or_default())?;
     let term = match weight {
         NO_TERM if names.len() > 1 => None,
         _ => {
@@ -211,6 +206,16 @@ fn parse_line(line: &str) -> std::result::Result<Line, String> {
         }
     };
     Ok(Line { term, names })
+}
+
+/// A term and its synonyms.
+fn names(text: &str, synonyms: &str) -> std::result::Result<Vec<String>, String> {
+    let mut names = vec![text.to_owned()];
+    let synonyms = synonyms.split([';', '；']);
+    for synonym in synonyms.filter(|synonym| !synonym.trim().is_empty()) {
+        names.push(checked_name(synonym)?);
+    }
+    Ok(names)
 }
 
 fn parse_weight(text: &str, weight: &str) -> std::result::Result<f32, String> {

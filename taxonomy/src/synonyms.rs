@@ -111,14 +111,19 @@ impl Synonyms {
             if continues(places, at + length) {
                 return None;
             }
-            let name = rest.get(..length)?;
-            let key: String = name.iter().map(|place| place.folded).collect();
-            let groups = self.by_key.get(&key)?;
-            let range = name.first()?.range.start..name.last()?.range.end;
-            let written = text.get(range.clone())?;
-            let others = self.others(groups, &key, written, in_chinese);
-            (!others.is_empty()).then_some((length, Mention { range, others }))
+            let mention = self.mention(text, rest.get(..length)?, in_chinese)?;
+            Some((length, mention))
         })
+    }
+
+    /// What is named at these places, if it has other names.
+    fn mention(&self, text: &str, name: &[Place], in_chinese: bool) -> Option<Mention<'_>> {
+        let key: String = name.iter().map(|place| place.folded).collect();
+        let groups = self.by_key.get(&key)?;
+        let range = name.first()?.range.start..name.last()?.range.end;
+        let written = text.get(range.clone())?;
+        let others = self.others(groups, &key, written, in_chinese);
+        (!others.is_empty()).then_some(Mention { range, others })
     }
 
     fn others(&self, groups: &[usize], key: &str, written: &str, in_chinese: bool) -> Vec<&str> {

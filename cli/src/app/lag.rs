@@ -97,9 +97,7 @@ impl LagGauges {
                 Err(error) => tracing::warn!(%error, "the state of the index cannot be read"),
             }
             // A generation that is gone takes its reader with it.
-            self.records.clear();
-            self.seconds.clear();
-            self.retention.clear();
+            self.clear();
             for reader in &readers {
                 match parts.stores.topics.lag(reader.topic, &reader.group).await {
                     Ok(lag) => self.set(reader, &lag, (parts.clock)()),
@@ -113,6 +111,12 @@ impl LagGauges {
                 () = tokio::time::sleep(REFRESH) => {}
             }
         }
+    }
+
+    fn clear(&self) {
+        self.records.clear();
+        self.seconds.clear();
+        self.retention.clear();
     }
 
     fn set(&self, reader: &StageReader, lag: &[PartitionLag], now_ms: i64) {

@@ -86,34 +86,40 @@ impl SetGauges {
 
     /// Sets that are gone take their gauges with them.
     fn set(&self, sets: &[SetStatus]) {
+        self.clear();
+        sets.iter().for_each(|set| self.set_one(set));
+    }
+
+    fn clear(&self) {
         self.documents.clear();
         self.oldest_waiting.clear();
         self.alarms.clear();
         self.calls.clear();
         self.tokens.clear();
+    }
+
+    fn set_one(&self, set: &SetStatus) {
         let shown = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        for set in sets {
-            let counts = [
-                ("searchable", set.documents.searchable),
-                ("degraded", set.documents.degraded),
-                ("waiting", set.documents.waiting),
-                ("failed", set.documents.failed),
-            ];
-            for (state, count) in counts {
-                self.documents.with(&[&set.id, state]).set(shown(count));
-            }
-            let cost = &set.cost;
-            self.calls.with(&[&set.id]).set(shown(cost.calls));
-            for (direction, tokens) in [("in", cost.tokens_in), ("out", cost.tokens_out)] {
-                self.tokens.with(&[&set.id, direction]).set(shown(tokens));
-            }
-            let oldest = set.documents.oldest_waiting_seconds.unwrap_or(0.0);
-            self.oldest_waiting.with(&[&set.id]).set(oldest);
-            for reason in SetAlarmReason::ALL {
-                let is_reached = set.alarms.contains(&reason);
-                let alarm = self.alarms.with(&[&set.id, reason.as_str()]);
-                alarm.set(i64::from(is_reached));
-            }
+        let counts = [
+            ("searchable", set.documents.searchable),
+            ("degraded", set.documents.degraded),
+            ("waiting", set.documents.waiting),
+            ("failed", set.documents.failed),
+        ];
+        for (state, count) in counts {
+            self.documents.with(&[&set.id, state]).set(shown(count));
+        }
+        let cost = &set.cost;
+        self.calls.with(&[&set.id]).set(shown(cost.calls));
+        for (direction, tokens) in [("in", cost.tokens_in), ("out", cost.tokens_out)] {
+            self.tokens.with(&[&set.id, direction]).set(shown(tokens));
+        }
+        let oldest = set.documents.oldest_waiting_seconds.unwrap_or(0.0);
+        self.oldest_waiting.with(&[&set.id]).set(oldest);
+        for reason in SetAlarmReason::ALL {
+            let is_reached = set.alarms.contains(&reason);
+            let alarm = self.alarms.with(&[&set.id, reason.as_str()]);
+            alarm.set(i64::from(is_reached));
         }
     }
 }

@@ -73,19 +73,22 @@ fn unknown(full: &str, key: &str, path: &str, known: &Table, root: &Table, origi
             format!("{path}.{near}")
         }
     });
-    let anywhere = || {
-        let mut all = Vec::new();
-        paths(root, "", &mut all);
-        let same_name = all
-            .iter()
-            .find(|candidate| candidate.rsplit('.').next() == Some(key))
-            .cloned();
-        same_name.or_else(|| nearest(full, all.iter().map(String::as_str)).map(str::to_owned))
-    };
+    let anywhere = || known_elsewhere(full, key, root);
     match sibling.or_else(anywhere) {
         Some(near) => format!("{origin}: unknown key `{full}`; did you mean `{near}`?"),
         None => format!("{origin}: unknown key `{full}`; `tributary config show` prints all keys"),
     }
+}
+
+/// The key of that name in another section, or else the one that is written most like it.
+fn known_elsewhere(full: &str, key: &str, root: &Table) -> Option<String> {
+    let mut all = Vec::new();
+    paths(root, "", &mut all);
+    let same_name = all
+        .iter()
+        .find(|candidate| candidate.rsplit('.').next() == Some(key))
+        .cloned();
+    same_name.or_else(|| nearest(full, all.iter().map(String::as_str)).map(str::to_owned))
 }
 
 /// The name of a key of before, if it is one.

@@ -3,7 +3,7 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use serde_json::json;
@@ -22,41 +22,50 @@ pub fn run(global: &Global, config: &Config, backup: &Backup) -> Result<Outcome>
     let started = Instant::now();
     let destination = Destination::of(&backup.destination)?;
     destination.check_absent()?;
-    let folder = Path::new(&config.store.data_folder);
-    let server = global
-        .server
-        .clone()
-        .or_else(|| running_server(folder).map(|server| server.url));
-    let manifest = match server {
-        Some(url) => from_server(
-            &Client::to(url.trim_end_matches('/').to_owned(), None),
-            folder,
-            &destination,
-        )?,
-        None => from_folder(config, &destination)?,
-    };
+    let manifest = take(global, config, &destination)?;
     let bytes = manifest.bytes();
     let value = json!({
         "path": destination.path(), "files": manifest.files.len(), "bytes": bytes, "taken_at_ms": manifest.taken_at_ms,
         "seconds": started.elapsed().as_secs_f64(), "not_covered": manifest.not_covered,
     });
     print::result(backup.output, &value, || {
-        let mut lines = vec![format!(
-            "{}: {} files, {:.1} MiB in {:.1} s",
-            destination.path().display(),
-            manifest.files.len(),
-            bytes as f64 / f64::from(1 << 20),
-            started.elapsed().as_secs_f64()
-        )];
-        lines.extend(
-            manifest
-                .not_covered
-                .iter()
-                .map(|line| format!("not in it: {line}")),
-        );
-        lines.join("\n")
+        describe(destination.path(), &manifest, started.elapsed())
     })?;
     Ok(Outcome::Done)
+}
+
+/// From the server if one runs, which goes on meanwhile, else from the data folder.
+fn take(global: &Global, config: &Config, destination: &Destination) -> Result<Manifest> {
+    let folder = Path::new(&config.store.data_folder);
+    let server = global
+        .server
+        .clone()
+        .or_else(|| running_server(folder).map(|server| server.url));
+    match server {
+        Some(url) => from_server(
+            &Client::to(url.trim_end_matches('/').to_owned(), None),
+            folder,
+            destination,
+        ),
+        None => from_folder(config, destination),
+    }
+}
+
+fn describe(path: &Path, manifest: &Manifest, taken: Duration) -> String {
+    let mut lines = vec![format!(
+        "{}: {} files, {:.1} MiB in {:.1} s",
+        path.display(),
+        manifest.files.len(),
+        manifest.bytes() as f64 / f64::from(1 << 20),
+        taken.as_secs_f64()
+    )];
+    lines.extend(
+        manifest
+            .not_covered
+            .iter()
+            .map(|line| format!("not in it: {line}")),
+    );
+    lines.join("\n")
 }
 
 /// The server wants to be shown that this user may read its data folder.

@@ -9,6 +9,7 @@ use serde_json::json;
 use tributary_schemas::{Error, ErrorKind};
 use tributary_store::collect::{self, Names, Unnamed};
 use tributary_store::config::EventLogKind;
+use tributary_store::data_folder::DataFolder;
 
 use crate::app;
 use crate::args::Output;
@@ -20,17 +21,7 @@ use crate::verbs::verify;
 pub fn collect(config: &Config, apply: bool, output: Output) -> Result<Outcome> {
     check_alone(config)?;
     let folder = verify::hold(config)?;
-    let blobs = Path::new(&config.store.data_folder).join("blobs");
-    let grace = Duration::from_secs(config.store.blobs.grace_hours.saturating_mul(3600));
-    let unnamed: Vec<Unnamed> = app::block_on(async {
-        let stores = tributary_store::config::open(&config.store, &folder).await?;
-        let names = Names {
-            topics: &stores.topics,
-            index: stores.index.as_ref(),
-            damage: &stores.damage,
-        };
-        collect::unnamed(names, &blobs, grace).await
-    })?;
+    let unnamed = unnamed(config, &folder)?;
     if apply {
         collect::remove(&unnamed)?;
     }
@@ -53,6 +44,20 @@ pub fn collect(config: &Config, apply: bool, output: Output) -> Result<Outcome> 
         },
     )?;
     Ok(Outcome::Done)
+}
+
+fn unnamed(config: &Config, folder: &DataFolder) -> Result<Vec<Unnamed>> {
+    let blobs = Path::new(&config.store.data_folder).join("blobs");
+    let grace = Duration::from_secs(config.store.blobs.grace_hours.saturating_mul(3600));
+    app::block_on(async {
+        let stores = tributary_store::config::open(&config.store, folder).await?;
+        let names = Names {
+            topics: &stores.topics,
+            index: stores.index.as_ref(),
+            damage: &stores.damage,
+        };
+        collect::unnamed(names, &blobs, grace).await
+    })
 }
 
 /// Other processes may be about to name what nobody names yet.

@@ -67,6 +67,10 @@ fn describe_fit(name: &str, fit: &Fit, sets: &[String], text: &mut String) {
         )
         .ok();
     }
+    describe_bins(fit, text);
+}
+
+fn describe_bins(fit: &Fit, text: &mut String) {
     for bin in fit.all.bins.iter().filter(|bin| bin.hits > 0) {
         writeln!(
             text,

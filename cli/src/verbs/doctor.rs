@@ -201,24 +201,32 @@ fn models(config: &Config) -> Vec<Check> {
     let folder = Path::new(&config.store.data_folder).join("models");
     let mut checks = Vec::new();
     if config.models.kind == EmbedderKind::Onnx {
-        let found = ModelFolder::find(&config.models.folder, &config.models.folders(&folder));
-        checks.push(
-            match found.and_then(|model| model.verify().map(|()| model)) {
-                Ok(model) => passed(
-                    "model files",
-                    format!("{} (checksums right)", model.path.display()),
-                ),
-                Err(error) => failed("model files", &error),
-            },
-        );
+        checks.push(model_files(config, &folder));
     }
-    let embedded = tributary_models::load(&config.models, &folder).and_then(|models| {
+    checks.push(embedder(config, &folder));
+    checks
+}
+
+fn model_files(config: &Config, folder: &Path) -> Check {
+    let found = ModelFolder::find(&config.models.folder, &config.models.folders(folder));
+    match found.and_then(|model| model.verify().map(|()| model)) {
+        Ok(model) => passed(
+            "model files",
+            format!("{} (checksums right)", model.path.display()),
+        ),
+        Err(error) => failed("model files", &error),
+    }
+}
+
+/// Embeds one text as a question would be.
+fn embedder(config: &Config, folder: &Path) -> Check {
+    let embedded = tributary_models::load(&config.models, folder).and_then(|models| {
         models
             .embedder
             .embed(&["信号强度"], TextRole::Query)
             .map(|_| models)
     });
-    checks.push(match embedded {
+    match embedded {
         Ok(models) if models.degraded.is_empty() => {
             passed("embedder", models.embedder.fine_name().to_owned())
         }
@@ -229,8 +237,7 @@ fn models(config: &Config) -> Vec<Check> {
             hint: Some("deploy/models/fetch gets the runtime and the default model".to_owned()),
         },
         Err(error) => failed("embedder", &error),
-    });
-    checks
+    }
 }
 
 /// The endpoint of each role: whether it answers, who does, in JSON, and how fast.
@@ -248,16 +255,22 @@ fn chat(config: &Config) -> Result<Vec<Check>> {
             Err(error) => chat_failed(&place, &error),
         });
     }
+    checks.extend(without_model(&models));
+    Ok(checks)
+}
+
+/// The roles that have no model; what they are for is done in lesser ways.
+fn without_model(models: &ChatModels) -> Option<Check> {
     let without: Vec<&str> = Role::ALL
         .into_iter()
         .filter(|role| models.role(*role).is_none())
         .map(Role::as_str)
         .collect();
-    if !without.is_empty() {
-        let detail = format!("no model for {}: the lesser ways", without.join(", "));
-        checks.push(passed("chat", detail));
+    if without.is_empty() {
+        return None;
     }
-    Ok(checks)
+    let detail = format!("no model for {}: the lesser ways", without.join(", "));
+    Some(passed("chat", detail))
 }
 
 /// Steps that are services of the team's own, on documents and on chunks: whether each answers at
@@ -365,16 +378,19 @@ fn pictures(config: &Config) -> Vec<Check> {
         Some(library) => format!("PDFium, {}", library.display()),
         None => "PDFium if it lies beside the program or in the system, else the built-in reader: fewer headings, no scanned pages (`deploy/models/fetch` gets it)".to_owned(),
     };
-    let slides = match office::find(&config.convert.slides) {
-        Some(program) => format!("drawn by LibreOffice, {}", program.display()),
-        None if config.convert.slides.draw => "not drawn: LibreOffice is not installed".to_owned(),
-        None => "not drawn: `convert.slides.draw` is off".to_owned(),
-    };
     vec![
         passed("pictures", ocr),
         passed("PDF", pdf),
-        passed("slides", slides),
+        passed("slides", slides(config)),
     ]
+}
+
+fn slides(config: &Config) -> String {
+    match office::find(&config.convert.slides) {
+        Some(program) => format!("drawn by LibreOffice, {}", program.display()),
+        None if config.convert.slides.draw => "not drawn: LibreOffice is not installed".to_owned(),
+        None => "not drawn: `convert.slides.draw` is off".to_owned(),
+    }
 }
 
 /// Whether documents of strangers are converted in confinement, or wait.

@@ -113,14 +113,24 @@ fn describe(report: &AnswerReport) -> String {
             describe_scores(language, scores, &mut text);
         }
     }
-    let counts = |counts: &BTreeMap<String, usize>| {
-        let counts = counts.iter().map(|(what, count)| format!("{what} {count}"));
-        counts.collect::<Vec<_>>().join(", ")
-    };
     writeln!(text, "verdicts {}", counts(&report.verdicts)).ok();
     if !report.degraded.is_empty() {
         writeln!(text, "degraded {}", counts(&report.degraded)).ok();
     }
+    describe_costs(report, &mut text);
+    if !report.left_out.is_empty() {
+        let (count, lines) = (report.left_out.len(), report.left_out.join("\n         "));
+        writeln!(text, "left out {count}: {lines}").ok();
+    }
+    text
+}
+
+fn counts(counts: &BTreeMap<String, usize>) -> String {
+    let counts = counts.iter().map(|(what, count)| format!("{what} {count}"));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+fn describe_costs(report: &AnswerReport, text: &mut String) {
     let (latency, tokens, ingest) = (&report.latency_ms, &report.tokens, &report.ingest);
     writeln!(
         text,
@@ -133,11 +143,6 @@ fn describe(report: &AnswerReport) -> String {
         ingest.documents_per_second
     )
     .ok();
-    if !report.left_out.is_empty() {
-        let (count, lines) = (report.left_out.len(), report.left_out.join("\n         "));
-        writeln!(text, "left out {count}: {lines}").ok();
-    }
-    text
 }
 
 fn describe_scores(name: &str, scores: &AnswerScores, text: &mut String) {

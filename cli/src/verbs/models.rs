@@ -32,20 +32,7 @@ pub fn run(config: &Config, verb: Models) -> Result<Outcome> {
 }
 
 fn pull(config: &Config, folder: &Path, name: &str, output: Output) -> Result<()> {
-    let local = Path::new(name);
-    let from = if local.is_dir() {
-        Source::parse(name)
-    } else {
-        registry::source_of(name, &config.models)
-    };
-    let name = if local.is_dir() {
-        local
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default()
-    } else {
-        name.to_owned()
-    };
+    let (from, name) = source_and_name(config, name);
     let bar = print::progress_bar(0, "fetching");
     let mut show = |progress: &Progress<'_>| {
         bar.set_message(progress.file.to_owned());
@@ -60,6 +47,19 @@ fn pull(config: &Config, folder: &Path, name: &str, output: Output) -> Result<()
         &json!({"name": model.settings.name, "folder": place}),
         || format!("{} is in {place}", model.settings.name),
     )
+}
+
+/// Where a model comes from and what it is called here: a folder has the name of its last part.
+fn source_and_name(config: &Config, name: &str) -> (Source, String) {
+    let local = Path::new(name);
+    if !local.is_dir() {
+        return (registry::source_of(name, &config.models), name.to_owned());
+    }
+    let last = local
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    (Source::parse(name), last)
 }
 
 fn row(model: &ModelEntry) -> Value {

@@ -61,7 +61,11 @@ impl Summary {
         self.chunks += chunks;
         self.characters_before += before.chars().count();
         self.characters_after += clean.markdown.chars().count();
-        for line in cleaned_lines(before, &clean.markdown) {
+        self.count_lines(before, &clean.markdown);
+    }
+
+    fn count_lines(&mut self, before: &str, after: &str) {
+        for line in cleaned_lines(before, after) {
             if self.cleaned.len() < COUNTED_LINES || self.cleaned.contains_key(line) {
                 *self.cleaned.entry(line.to_owned()).or_default() += 1;
             }
@@ -109,6 +113,13 @@ impl Summary {
             "cleaning:   {} characters before, {} after",
             self.characters_before, self.characters_after
         ));
+        lines.extend(self.describe_lines());
+        lines.join("\n")
+    }
+
+    /// The lines that were cleaned below a title, if there are any.
+    fn describe_lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
         if !self.lines_cleaned.is_empty() {
             lines.push(
                 "lines that cleaning took out or changed, with the files that had them:".to_owned(),
@@ -116,7 +127,7 @@ impl Summary {
         }
         let cleaned = self.lines_cleaned.iter();
         lines.extend(cleaned.map(|(line, files)| format!("  {files:5}  {line}")));
-        lines.join("\n")
+        lines
     }
 }
 

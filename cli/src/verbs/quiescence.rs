@@ -42,21 +42,9 @@ impl Quiescence {
     /// Looks at the states of the documents that are waited for, and from time to time at the
     /// stages; `work` is what these are at, as people are told. An error once patience is over.
     pub fn look(&mut self, client: &Client, states: &[&str], work: Vec<String>) -> Result<()> {
-        let mut counted: BTreeMap<String, usize> = BTreeMap::new();
-        states
-            .iter()
-            .for_each(|state| *counted.entry((*state).to_owned()).or_default() += 1);
-        if counted != self.states || work != self.work {
-            self.states = counted;
-            self.work = work;
-            self.moved();
-        }
+        self.note(states, work);
         let still = self.since.elapsed();
-        let limit = if self.patience.is_zero() {
-            Duration::MAX
-        } else {
-            self.patience
-        };
+        let limit = self.limit();
         if still < self.next_word.min(limit)
             || self.looked.elapsed() < Duration::from_secs(1) && still < limit
         {
@@ -73,6 +61,28 @@ impl Quiescence {
         self.lag = lag;
         let taken = by_stage(&metrics, "tributary_stage_records_in_progress");
         self.report(still, limit, &taken)
+    }
+
+    /// Notes where documents and stages are; patience begins anew where that is news.
+    fn note(&mut self, states: &[&str], work: Vec<String>) {
+        let mut counted: BTreeMap<String, usize> = BTreeMap::new();
+        states
+            .iter()
+            .for_each(|state| *counted.entry((*state).to_owned()).or_default() += 1);
+        if counted != self.states || work != self.work {
+            self.states = counted;
+            self.work = work;
+            self.moved();
+        }
+    }
+
+    /// How long nothing may move; for ever where no patience was named.
+    fn limit(&self) -> Duration {
+        if self.patience.is_zero() {
+            Duration::MAX
+        } else {
+            self.patience
+        }
     }
 
     /// Says what is waited for; an error once patience is over.

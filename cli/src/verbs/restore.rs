@@ -2,10 +2,11 @@
 //! meanwhile.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use serde_json::json;
+use tributary_store::backup::Manifest;
 
 use crate::args::{Global, Restore};
 use crate::config::Config;
@@ -27,24 +28,28 @@ pub fn run(_: &Global, config: &Config, restore: &Restore) -> Result<Outcome> {
         "seconds": started.elapsed().as_secs_f64(), "not_covered": manifest.not_covered,
     });
     print::result(restore.output, &value, || {
-        let mut lines = vec![format!(
-            "{}: {}, {:.1} MiB in {:.1} s, from a backup that was taken {}",
-            folder.display(),
-            print::count(manifest.files.len(), "file"),
-            manifest.bytes() as f64 / f64::from(1 << 20),
-            started.elapsed().as_secs_f64(),
-            moment(manifest.taken_at_ms)
-        )];
-        lines.extend(
-            manifest
-                .not_covered
-                .iter()
-                .map(|line| format!("not in it: {line}")),
-        );
-        lines.push("next: `tributary run`, then `tributary documents reconcile`".to_owned());
-        lines.join("\n")
+        describe(folder, &manifest, started.elapsed())
     })?;
     Ok(Outcome::Done)
+}
+
+fn describe(folder: &Path, manifest: &Manifest, taken: Duration) -> String {
+    let mut lines = vec![format!(
+        "{}: {}, {:.1} MiB in {:.1} s, from a backup that was taken {}",
+        folder.display(),
+        print::count(manifest.files.len(), "file"),
+        manifest.bytes() as f64 / f64::from(1 << 20),
+        taken.as_secs_f64(),
+        moment(manifest.taken_at_ms)
+    )];
+    lines.extend(
+        manifest
+            .not_covered
+            .iter()
+            .map(|line| format!("not in it: {line}")),
+    );
+    lines.push("next: `tributary run`, then `tributary documents reconcile`".to_owned());
+    lines.join("\n")
 }
 
 /// Bytes to expect, for the bar: those of an archive; a folder tells when it is read.

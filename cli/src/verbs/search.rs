@@ -71,6 +71,20 @@ pub fn describe(response: &SearchResponse, is_filtered: bool) -> String {
     for hit in &response.hits {
         describe_hit(hit, &words, &mut text);
     }
+    describe_gaps(response, is_filtered, &mut text);
+    writeln!(
+        text,
+        "{} in {:.1} ms ({})",
+        print::count(response.hits.len(), "hit"),
+        response.took_ms,
+        tiers.join(", ")
+    )
+    .ok();
+    text
+}
+
+/// What was not found, and what was done in a lesser way.
+fn describe_gaps(response: &SearchResponse, is_filtered: bool, text: &mut String) {
     match &response.unmet_filter {
         Some(unmet) => {
             writeln!(text, "nothing found: {}", unmet.describe()).ok();
@@ -89,15 +103,6 @@ pub fn describe(response: &SearchResponse, is_filtered: bool) -> String {
     if !response.degraded.is_empty() {
         writeln!(text, "degraded: {}", response.degraded.join(", ")).ok();
     }
-    writeln!(
-        text,
-        "{} in {:.1} ms ({})",
-        print::count(response.hits.len(), "hit"),
-        response.took_ms,
-        tiers.join(", ")
-    )
-    .ok();
-    text
 }
 
 /// Said before hits of which none is likely to be an answer.
@@ -110,15 +115,8 @@ fn doubt(hits: &[Hit]) -> Option<String> {
 }
 
 fn describe_hit(hit: &Hit, words: &[String], text: &mut String) {
-    let mut place = vec![hit.title.as_str()];
-    place.extend(
-        hit.section_path
-            .iter()
-            .map(String::as_str)
-            .filter(|title| *title != hit.title),
-    );
+    let place = place(hit);
     let body = hit.text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let place = place.join(" › ");
     let worth = match hit.relevance {
         Some(relevance) => format!("relevance {relevance:.2}"),
         None => format!("score {:.3}", hit.score),
@@ -133,6 +131,18 @@ fn describe_hit(hit: &Hit, words: &[String], text: &mut String) {
     writeln!(text, "     {name}{family}").ok();
     describe_family(hit, text);
     writeln!(text, "     {}\n", snippet(&body, words)).ok();
+}
+
+/// The title of a document and of the sections that the hit is in.
+fn place(hit: &Hit) -> String {
+    let mut place = vec![hit.title.as_str()];
+    place.extend(
+        hit.section_path
+            .iter()
+            .map(String::as_str)
+            .filter(|title| *title != hit.title),
+    );
+    place.join(" › ")
 }
 
 /// Who stands behind a hit, each on a line.

@@ -142,12 +142,7 @@ fn told(answer: &TableAnswer) -> String {
     if answer.truncated {
         text.push_str("there are more rows\n");
     }
-    let is_read = answer.tables.iter().any(|table| table.used);
-    let tables = answer.tables.iter().filter(|table| table.used || !is_read);
-    for table in tables {
-        let what = if is_read { "from" } else { "could be asked" };
-        writeln!(text, "{what}: {}  {}", table.name, place(table)).ok();
-    }
+    list_tables(answer, &mut text);
     if answer.repaired {
         text.push_str("a first statement failed and was mended\n");
     }
@@ -155,6 +150,16 @@ fn told(answer: &TableAnswer) -> String {
         writeln!(text, "degraded: {}", answer.degraded.join(", ")).ok();
     }
     text
+}
+
+/// The tables that were read, or else those that could have been.
+fn list_tables(answer: &TableAnswer, text: &mut String) {
+    let is_read = answer.tables.iter().any(|table| table.used);
+    let tables = answer.tables.iter().filter(|table| table.used || !is_read);
+    for table in tables {
+        let what = if is_read { "from" } else { "could be asked" };
+        writeln!(text, "{what}: {}  {}", table.name, place(table)).ok();
+    }
 }
 
 /// The rows with tabs between the cells, and the row of the sheet behind them where it is known.

@@ -153,32 +153,38 @@ fn member_of_extension(name: Option<&str>) -> Option<&'static [u8]> {
 
 /// Names of the members, from the directory at the end; none if it is not there.
 fn zip_names(bytes: &[u8]) -> Vec<&[u8]> {
-    let number = |at: usize, length: usize| {
-        let digits = bytes.get(at..at.saturating_add(length))?;
-        Some(
-            digits
-                .iter()
-                .rev()
-                .fold(0_usize, |value, digit| value << 8 | usize::from(*digit)),
-        )
-    };
-    let from = bytes.len().saturating_sub(SAMPLE_BYTES + 22);
-    let end = bytes
-        .get(from..)
-        .and_then(|tail| tail.windows(4).rposition(|window| window == b"PK\x05\x06"));
-    let mut at = end
-        .and_then(|end| number(from + end + 16, 4))
-        .unwrap_or(bytes.len());
+    let number = |at: usize| little_endian(bytes, at, 2).unwrap_or(0);
+    let mut at = directory_start(bytes);
     let mut names = Vec::new();
     while bytes
         .get(at..)
         .is_some_and(|rest| rest.starts_with(b"PK\x01\x02"))
     {
-        let lengths = [28, 30, 32].map(|field| number(at + field, 2).unwrap_or(0));
+        let lengths = [28, 30, 32].map(|field| number(at + field));
         names.extend(bytes.get(at + 46..at + 46 + lengths[0]));
         at += 46 + lengths.iter().sum::<usize>();
     }
     names
+}
+
+/// Where the directory of the members begins; the end of the bytes if it is not there.
+fn directory_start(bytes: &[u8]) -> usize {
+    let from = bytes.len().saturating_sub(SAMPLE_BYTES + 22);
+    let end = bytes
+        .get(from..)
+        .and_then(|tail| tail.windows(4).rposition(|window| window == b"PK\x05\x06"));
+    end.and_then(|end| little_endian(bytes, from + end + 16, 4))
+        .unwrap_or(bytes.len())
+}
+
+fn little_endian(bytes: &[u8], at: usize, length: usize) -> Option<usize> {
+    let digits = bytes.get(at..at.saturating_add(length))?;
+    Some(
+        digits
+            .iter()
+            .rev()
+            .fold(0_usize, |value, digit| value << 8 | usize::from(*digit)),
+    )
 }
 
 /// Which format an OLE2 container holds, by the names of its streams, which stand there in any

@@ -5,24 +5,20 @@ use super::hint::Hint;
 use super::{Detected, Format, SAMPLE_BYTES};
 use crate::text::structured::Notation;
 
+/// Tags that only the head of a page or its body begins with.
+const PAGE_TAGS: [&str; 4] = ["<!doctype html", "<html", "<head", "<body"];
+
+/// Tags that begin a page without a head, and also HTML within other text.
+const BLOCK_TAGS: [&str; 12] = [
+    "<title", "<meta", "<div", "<table", "<h1", "<h2", "<p", "<ul", "<ol", "<article", "<section",
+    "<main",
+];
+
 /// HTML by its first tag; anywhere in the sample it needs several block tags, or the name says so.
 /// Markdown and code that merely contain HTML are not HTML.
 pub(super) fn is_html(text: &str, hint: Hint) -> bool {
     let start = after_prologue(text);
-    let opening: String = start
-        .chars()
-        .take(16)
-        .collect::<String>()
-        .to_ascii_lowercase();
-    let opens = |tag: &str| {
-        opening.strip_prefix(tag).is_some_and(|rest| {
-            !rest.starts_with(|next: char| next.is_alphanumeric() || next == '-')
-        })
-    };
-    if ["<!doctype html", "<html", "<head", "<body"]
-        .iter()
-        .any(|tag| opens(tag))
-    {
+    if opens_with_any(start, &PAGE_TAGS) {
         return true;
     }
     match hint {
@@ -34,14 +30,22 @@ pub(super) fn is_html(text: &str, hint: Hint) -> bool {
         | Hint::Structured(..)
         | Hint::Delimited(_)
         | Hint::Code(..) => false,
-        Hint::None | Hint::Plain => {
-            let blocks = [
-                "<title", "<meta", "<div", "<table", "<h1", "<h2", "<p", "<ul", "<ol", "<article",
-                "<section", "<main",
-            ];
-            blocks.iter().any(|tag| opens(tag)) && start.contains("</")
-        }
+        Hint::None | Hint::Plain => opens_with_any(start, &BLOCK_TAGS) && start.contains("</"),
     }
+}
+
+/// Whether the text begins with one of the tags, in letters of any case.
+fn opens_with_any(text: &str, tags: &[&str]) -> bool {
+    let opening: String = text
+        .chars()
+        .take(16)
+        .collect::<String>()
+        .to_ascii_lowercase();
+    tags.iter().any(|tag| {
+        opening.strip_prefix(tag).is_some_and(|rest| {
+            !rest.starts_with(|next: char| next.is_alphanumeric() || next == '-')
+        })
+    })
 }
 
 /// The text after white space, an XML declaration and comments, which may stand before the first
@@ -108,21 +112,23 @@ fn json_notation(text: &str) -> Notation {
     }
 }
 
+/// Headers by which a message is known.
+const HEADERS: [&str; 11] = [
+    "from",
+    "to",
+    "subject",
+    "date",
+    "received",
+    "return-path",
+    "mime-version",
+    "message-id",
+    "delivered-to",
+    "content-type",
+    "dkim-signature",
+];
+
 /// Several headers of a message before the first blank line.
 fn looks_like_mail(text: &str) -> bool {
-    const HEADERS: [&str; 11] = [
-        "from",
-        "to",
-        "subject",
-        "date",
-        "received",
-        "return-path",
-        "mime-version",
-        "message-id",
-        "delivered-to",
-        "content-type",
-        "dkim-signature",
-    ];
     let head: Vec<&str> = text
         .lines()
         .take(200)
@@ -132,12 +138,6 @@ fn looks_like_mail(text: &str) -> bool {
         line.split_once(':')
             .is_some_and(|(name, _)| HEADERS.contains(&name.to_ascii_lowercase().as_str()))
     };
-    let is_header = |line: &&str| {
-        line.starts_with([' ', '\t'])
-            || line
-                .split_once(':')
-                .is_some_and(|(name, _)| !name.contains(' '))
-    };
     let known = head.iter().filter(is_known).count();
     let technical = ["message-id:", "mime-version:", "received:", "return-path:"];
     let is_sent = head.iter().any(|line| {
@@ -145,7 +145,15 @@ fn looks_like_mail(text: &str) -> bool {
             .iter()
             .any(|name| line.to_ascii_lowercase().starts_with(name))
     });
-    known >= 3 && is_sent && head.iter().all(is_header)
+    known >= 3 && is_sent && head.iter().all(|line| is_header(line))
+}
+
+/// A header of a message, known or not, or a line that goes on with one.
+fn is_header(line: &str) -> bool {
+    line.starts_with([' ', '\t'])
+        || line
+            .split_once(':')
+            .is_some_and(|(name, _)| !name.contains(' '))
 }
 
 fn looks_like_json(text: &str) -> bool {

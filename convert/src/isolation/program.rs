@@ -12,15 +12,7 @@ use crate::slides::office::Order;
 #[cfg(unix)]
 pub fn become_program() -> Result<()> {
     use std::os::unix::process::CommandExt;
-    let invalid = |error: serde_json::Error| {
-        Error::new(
-            ErrorKind::Invalid,
-            format!("no order on standard input: {error}"),
-        )
-    };
-    let order = std::io::read_to_string(std::io::stdin())
-        .map_err(|error| Error::io("cannot read an order", &error))?;
-    let order: Order = serde_json::from_str(&order).map_err(invalid)?;
+    let order = read_order()?;
     let confinement = confinement::confine_program(&order.bounds);
     if order.require_confinement && !confinement.is_complete() {
         let message = format!(
@@ -37,6 +29,18 @@ pub fn become_program() -> Result<()> {
         ErrorKind::Unavailable,
         format!("cannot start {}: {error}", order.program.display()),
     ))
+}
+
+#[cfg(unix)]
+fn read_order() -> Result<Order> {
+    let order = std::io::read_to_string(std::io::stdin())
+        .map_err(|error| Error::io("cannot read an order", &error))?;
+    serde_json::from_str(&order).map_err(|error| {
+        Error::new(
+            ErrorKind::Invalid,
+            format!("no order on standard input: {error}"),
+        )
+    })
 }
 
 /// Elsewhere nothing is drawn in confinement.

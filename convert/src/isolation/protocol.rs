@@ -131,6 +131,24 @@ pub(super) fn read_part(
     }
 }
 
+impl DoneHead {
+    fn of(converted: &Converted) -> Self {
+        Self {
+            title: converted.title.clone(),
+            media_type: converted.media_type.clone(),
+            converter: converted.converter.to_string(),
+            metadata: converted.metadata.clone(),
+            images: converted.images.clone(),
+            markdown_bytes: converted.markdown.len(),
+            files: converted
+                .blobs
+                .iter()
+                .map(|file| (file.name.clone(), file.media_type.clone(), file.bytes.len()))
+                .collect(),
+        }
+    }
+}
+
 /// Writes what became of a document.
 pub(super) fn write_answer(
     to: &mut impl Write,
@@ -138,19 +156,7 @@ pub(super) fn write_answer(
 ) -> io::Result<()> {
     match result {
         Ok(converted) => {
-            let head = DoneHead {
-                title: converted.title.clone(),
-                media_type: converted.media_type.clone(),
-                converter: converted.converter.to_string(),
-                metadata: converted.metadata.clone(),
-                images: converted.images.clone(),
-                markdown_bytes: converted.markdown.len(),
-                files: converted
-                    .blobs
-                    .iter()
-                    .map(|file| (file.name.clone(), file.media_type.clone(), file.bytes.len()))
-                    .collect(),
-            };
+            let head = DoneHead::of(converted);
             let files = converted.blobs.iter().map(|file| file.bytes.as_slice());
             let parts: Vec<&[u8]> = std::iter::once(converted.markdown.as_bytes())
                 .chain(files)

@@ -63,16 +63,7 @@ fn write(message: &Part, settings: &MailConfig, limits: &Limits) -> Result<Conve
     };
     writer.message(message, 0)?;
     writer.list_attachments();
-    let mut metadata: BTreeMap<String, String> = headers(message)
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect();
-    for (name, header) in [("message_id", "message-id"), ("in_reply_to", "in-reply-to")] {
-        let value = one_line(message.header(header), MAXIMUM_VALUE);
-        if !value.is_empty() {
-            metadata.insert(name.to_owned(), value.replace(['<', '>'], ""));
-        }
-    }
+    let mut metadata = metadata(message);
     let title =
         Some(one_line(message.header("subject"), MAXIMUM_VALUE)).filter(|title| !title.is_empty());
     let blobs = writer.embedded.finish(&mut metadata);
@@ -85,6 +76,20 @@ fn write(message: &Part, settings: &MailConfig, limits: &Limits) -> Result<Conve
         blobs,
         ..Converted::default()
     })
+}
+
+fn metadata(message: &Part) -> BTreeMap<String, String> {
+    let mut metadata: BTreeMap<String, String> = headers(message)
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    for (name, header) in [("message_id", "message-id"), ("in_reply_to", "in-reply-to")] {
+        let value = one_line(message.header(header), MAXIMUM_VALUE);
+        if !value.is_empty() {
+            metadata.insert(name.to_owned(), value.replace(['<', '>'], ""));
+        }
+    }
+    metadata
 }
 
 /// Who wrote to whom and when.
@@ -204,14 +209,7 @@ impl Writer<'_> {
                 .iter()
                 .try_for_each(|part| self.body(part, attachments)),
             Content::Bytes(bytes) if !part.is_attachment && part.media_type == "text/html" => {
-                let page = html::convert_part(
-                    part.text(bytes).as_bytes(),
-                    self.limits,
-                    &mut self.images,
-                    &mut self.embedded,
-                )?;
-                self.push(&page);
-                Ok(())
+                self.page(&part.text(bytes))
             }
             Content::Bytes(bytes)
                 if !part.is_attachment
@@ -228,6 +226,17 @@ impl Writer<'_> {
                 Ok(())
             }
         }
+    }
+
+    fn page(&mut self, html: &str) -> Result<()> {
+        let page = html::convert_part(
+            html.as_bytes(),
+            self.limits,
+            &mut self.images,
+            &mut self.embedded,
+        )?;
+        self.push(&page);
+        Ok(())
     }
 
     /// The last form that has text, as the sender prefers it; other forms are not written.
@@ -275,21 +284,7 @@ impl Writer<'_> {
             // It is a picture of the text.
             return Ok(());
         }
-        let name = if part.name.is_empty() {
-            "…"
-        } else {
-            &part.name
-        };
-        let size = if bytes.is_empty() {
-            String::new()
-        } else {
-            format!(", {} bytes", bytes.len())
-        };
-        self.listed.push(format!(
-            "- {} ({}{size})",
-            escaped(&one_line(name, MAXIMUM_VALUE)),
-            part.media_type
-        ));
+        self.listed.push(attachment_item(part, bytes.len()));
         Ok(())
     }
 
@@ -299,6 +294,25 @@ impl Writer<'_> {
             self.push(&format!("**Attachments**:\n\n{list}"));
         }
     }
+}
+
+/// An attachment in the list of them: its name, kind and size.
+fn attachment_item(part: &Part, size: usize) -> String {
+    let name = if part.name.is_empty() {
+        "…"
+    } else {
+        &part.name
+    };
+    let size = if size == 0 {
+        String::new()
+    } else {
+        format!(", {size} bytes")
+    };
+    format!(
+        "- {} ({}{size})",
+        escaped(&one_line(name, MAXIMUM_VALUE)),
+        part.media_type
+    )
 }
 
 /// What the body calls a picture: its content id, or in saved pages its address.

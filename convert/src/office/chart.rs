@@ -65,6 +65,22 @@ impl Chart {
             .iter()
             .map(|series| &series.categories)
             .find(|categories| !categories.is_empty());
+        let indexes = self.indexes();
+        if indexes.is_empty() {
+            return Vec::new();
+        }
+        let header = std::iter::once(String::new())
+            .chain(self.series.iter().map(|series| series.name.clone()))
+            .collect();
+        let body = indexes
+            .into_iter()
+            .take(MAXIMUM_ROWS)
+            .map(|index| self.row(index, categories));
+        std::iter::once(header).chain(body).collect()
+    }
+
+    /// The places at which there is a value or a category, in order.
+    fn indexes(&self) -> Vec<u32> {
         let mut indexes: Vec<u32> = self
             .series
             .iter()
@@ -73,24 +89,20 @@ impl Chart {
             .collect();
         indexes.sort_unstable();
         indexes.dedup();
-        if indexes.is_empty() {
-            return Vec::new();
-        }
-        let header = std::iter::once(String::new())
-            .chain(self.series.iter().map(|series| series.name.clone()))
-            .collect();
-        let body = indexes.into_iter().take(MAXIMUM_ROWS).map(|index| {
-            let category = categories
-                .and_then(|categories| categories.get(&index))
-                .cloned()
-                .unwrap_or_default();
-            let values = self
-                .series
-                .iter()
-                .map(|series| series.values.get(&index).cloned().unwrap_or_default());
-            std::iter::once(category).chain(values).collect()
-        });
-        std::iter::once(header).chain(body).collect()
+        indexes
+    }
+
+    /// The category of a place and the value of each series there.
+    fn row(&self, index: u32, categories: Option<&BTreeMap<u32, String>>) -> Vec<String> {
+        let category = categories
+            .and_then(|categories| categories.get(&index))
+            .cloned()
+            .unwrap_or_default();
+        let values = self
+            .series
+            .iter()
+            .map(|series| series.values.get(&index).cloned().unwrap_or_default());
+        std::iter::once(category).chain(values).collect()
     }
 }
 

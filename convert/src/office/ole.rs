@@ -106,10 +106,28 @@ impl<'a> Compound<'a> {
 
     /// The sectors of the table are listed in the header, and further ones in a chain of lists.
     fn read_table(&mut self) {
+        let sectors = self.bytes.len() / self.sector + 1;
+        for number in self
+            .listed_sectors(sectors)
+            .into_iter()
+            .filter(|number| *number < NO_SECTOR)
+            .take(sectors)
+        {
+            let content = self.sector(number).unwrap_or_default();
+            let before = self.table.len();
+            self.table.extend(numbers(content));
+            self.table.resize(before + self.sector / 4, NO_SECTOR);
+            if self.table.len() > sectors + self.sector {
+                break;
+            }
+        }
+    }
+
+    /// The sectors of the table, of a file that has at most `sectors` of them.
+    fn listed_sectors(&self, sectors: usize) -> Vec<u32> {
         let header = slice_at(self.bytes, 0x4C, 4 * TABLE_SECTORS_IN_HEADER).unwrap_or_default();
         let mut listed: Vec<u32> = numbers(header).collect();
         let mut next = u32_at(self.bytes, 0x44).unwrap_or(NO_SECTOR);
-        let sectors = self.bytes.len() / self.sector + 1;
         // Each list holds one sector's numbers, so a file has fewer lists than sectors.
         for _ in 0..sectors {
             let Some(list) = self.sector(next).filter(|_| next < NO_SECTOR) else {
@@ -124,19 +142,7 @@ impl<'a> Compound<'a> {
                 break;
             }
         }
-        for number in listed
-            .into_iter()
-            .filter(|number| *number < NO_SECTOR)
-            .take(sectors)
-        {
-            let content = self.sector(number).unwrap_or_default();
-            let before = self.table.len();
-            self.table.extend(numbers(content));
-            self.table.resize(before + self.sector / 4, NO_SECTOR);
-            if self.table.len() > sectors + self.sector {
-                break;
-            }
-        }
+        listed
     }
 
     /// The bytes of a chain of sectors, at most `size` and at most as many as the file has.

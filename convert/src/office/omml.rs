@@ -158,13 +158,7 @@ fn nary(xml: &mut XmlReader) -> Result<String> {
     let character = parts.character("chr", '∫').unwrap_or('∫');
     let mut latex = operator(character).map_or_else(|| symbol(character), str::to_owned);
     let is_integral = latex.contains("int");
-    let mut limits = String::new();
-    for (name, mark, hide) in [("sub", '_', "subHide"), ("sup", '^', "supHide")] {
-        let argument = parts.argument(name);
-        if !argument.is_empty() && !parts.is_on(hide) {
-            limits.push_str(&format!("{mark}{{{argument}}}"));
-        }
-    }
+    let limits = nary_limits(&parts);
     if parts.property("limLoc") == Some("undOvr") && is_integral && !limits.is_empty() {
         latex.push_str("\\limits");
     }
@@ -176,6 +170,17 @@ fn nary(xml: &mut XmlReader) -> Result<String> {
     }
     latex.push(base);
     Ok(latex.out)
+}
+
+fn nary_limits(parts: &Parts) -> String {
+    let mut limits = String::new();
+    for (name, mark, hide) in [("sub", '_', "subHide"), ("sup", '^', "supHide")] {
+        let argument = parts.argument(name);
+        if !argument.is_empty() && !parts.is_on(hide) {
+            limits.push_str(&format!("{mark}{{{argument}}}"));
+        }
+    }
+    limits
 }
 
 fn script(kind: &str, xml: &mut XmlReader) -> Result<String> {
@@ -267,11 +272,7 @@ fn delimited(xml: &mut XmlReader) -> Result<String> {
     let parts = Parts::read(xml)?;
     let begin = delimiter(parts.character("begChr", '('));
     let end = delimiter(parts.character("endChr", ')'));
-    let separator = match parts.character("sepChr", '|') {
-        Some('|' | '│') => " \\middle| ".to_owned(),
-        Some(character) => symbol(character),
-        None => String::new(),
-    };
+    let separator = separator(parts.character("sepChr", '|'));
     let arguments: Vec<&str> = parts
         .arguments
         .iter()
@@ -286,14 +287,26 @@ fn delimited(xml: &mut XmlReader) -> Result<String> {
     {
         return Ok(format!("\\binom{pair}"));
     }
-    let gap = |side: &str| {
-        if side.ends_with(|last: char| last.is_ascii_alphabetic()) {
-            " "
-        } else {
-            ""
-        }
-    };
-    Ok(format!("\\left{begin}{}{inside}\\right{end}", gap(&begin)))
+    let gap = gap_behind(&begin);
+    Ok(format!("\\left{begin}{gap}{inside}\\right{end}"))
+}
+
+/// What parts the arguments between delimiters.
+fn separator(character: Option<char>) -> String {
+    match character {
+        Some('|' | '│') => " \\middle| ".to_owned(),
+        Some(character) => symbol(character),
+        None => String::new(),
+    }
+}
+
+/// A blank where the delimiter is a command that letters would run into.
+fn gap_behind(delimiter: &str) -> &'static str {
+    if delimiter.ends_with(|last: char| last.is_ascii_alphabetic()) {
+        " "
+    } else {
+        ""
+    }
 }
 
 /// Whether the text is that many groups in braces and nothing else.
@@ -363,25 +376,32 @@ fn function(xml: &mut XmlReader) -> Result<String> {
     let parts = Parts::read(xml)?;
     let name = parts.argument("fName").trim();
     let mut latex = Latex::default();
-    let is_word = name.chars().count() > 1 && name.chars().all(char::is_alphabetic);
-    let upright = name
-        .strip_prefix("\\mathrm{")
-        .or_else(|| name.strip_prefix("\\text{"))
-        .and_then(|name| name.strip_suffix('}'));
-    match function_name(name) {
-        Some(command) => latex.push(command),
-        None if is_word => latex.push(&format!("\\operatorname{{{name}}}")),
-        None => latex.push(&upright.map_or_else(
-            || name.to_owned(),
-            |name| format!("\\operatorname{{{name}}}"),
-        )),
-    }
+    latex.push(&function_command(name));
     let base = parts.base();
     if !base.is_empty() && !base.starts_with(['{', '(', '\\']) {
         latex.push(" ");
     }
     latex.push(base);
     Ok(latex.out)
+}
+
+/// The name of a function in upright letters.
+fn function_command(name: &str) -> String {
+    if let Some(command) = function_name(name) {
+        return command.to_owned();
+    }
+    let is_word = name.chars().count() > 1 && name.chars().all(char::is_alphabetic);
+    if is_word {
+        return format!("\\operatorname{{{name}}}");
+    }
+    let upright = name
+        .strip_prefix("\\mathrm{")
+        .or_else(|| name.strip_prefix("\\text{"))
+        .and_then(|name| name.strip_suffix('}'));
+    upright.map_or_else(
+        || name.to_owned(),
+        |name| format!("\\operatorname{{{name}}}"),
+    )
 }
 
 /// A limit below or above: a script for operators and braces, else set beneath or over.

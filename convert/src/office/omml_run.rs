@@ -4,7 +4,7 @@ use tributary_schemas::Result;
 
 use super::omml_symbols::{accent, function_name, symbol};
 use super::symbol_fonts;
-use super::xml::XmlReader;
+use super::xml::{Element, XmlReader};
 
 /// LaTeX under construction.
 #[derive(Default)]
@@ -48,12 +48,7 @@ pub(super) fn run(xml: &mut XmlReader) -> Result<String> {
                 xml.skip()?;
             }
             "sym" => {
-                let font = element.attribute("font").unwrap_or_default().into_owned();
-                let code = element
-                    .attribute("char")
-                    .and_then(|code| u32::from_str_radix(&code, 16).ok());
-                if let Some(character) = code.and_then(|code| symbol_fonts::character(&font, code))
-                {
+                if let Some(character) = symbol_of_font(&element) {
                     latex.push(&style.text(&character.to_string()));
                 }
                 xml.skip()?;
@@ -62,6 +57,13 @@ pub(super) fn run(xml: &mut XmlReader) -> Result<String> {
         }
     }
     Ok(latex.out)
+}
+
+/// The character that a symbol font shows for a code.
+fn symbol_of_font(element: &Element) -> Option<char> {
+    let font = element.attribute("font").unwrap_or_default();
+    let code = u32::from_str_radix(&element.attribute("char")?, 16).ok()?;
+    symbol_fonts::character(&font, code)
 }
 
 #[derive(Default)]
@@ -94,6 +96,17 @@ impl RunStyle {
             return format!("{name} ");
         }
         let latex = symbols(text);
+        let Some(command) = self.command(plain) else {
+            return latex;
+        };
+        if !plain.chars().any(char::is_alphanumeric) || latex.contains('&') {
+            return latex;
+        }
+        format!("{command}{{{}}}", latex.trim())
+    }
+
+    /// The command that sets text in this style, if it is not that of all formulas.
+    fn command(&self, plain: &str) -> Option<&'static str> {
         let command = match (self.script.as_deref(), self.style.as_deref()) {
             (Some("double-struck"), _) => "\\mathbb",
             (Some("fraktur"), _) => "\\mathfrak",
@@ -107,12 +120,9 @@ impl RunStyle {
             {
                 "\\mathrm"
             }
-            _ => return latex,
+            _ => return None,
         };
-        if !plain.chars().any(char::is_alphanumeric) || latex.contains('&') {
-            return latex;
-        }
-        format!("{command}{{{}}}", latex.trim())
+        Some(command)
     }
 }
 

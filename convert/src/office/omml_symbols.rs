@@ -28,26 +28,18 @@ fn alphanumeric(character: char) -> Option<String> {
     let code = u32::from(character);
     let (command, base) = match code {
         0x1D400..=0x1D6A3 => {
-            let (style, offset) = ((code - 0x1D400) / 52, (code - 0x1D400) % 52);
-            let base = if offset < 26 {
-                0x41 + offset
-            } else {
-                0x61 + offset - 26
-            };
-            (
-                *LETTER_STYLES.get(style as usize)?,
-                char::from_u32(base)?.to_string(),
-            )
+            let (style, offset) = in_alphabets(code - 0x1D400, 52);
+            (*LETTER_STYLES.get(style)?, latin(offset)?)
         }
         0x1D6A4 => ("", "\\imath".to_owned()),
         0x1D6A5 => ("", "\\jmath".to_owned()),
         0x1D6A8..=0x1D7C9 => {
-            let (style, offset) = ((code - 0x1D6A8) / 58, (code - 0x1D6A8) % 58);
-            (*GREEK_STYLES.get(style as usize)?, greek(offset)?)
+            let (style, offset) = in_alphabets(code - 0x1D6A8, 58);
+            (*GREEK_STYLES.get(style)?, greek(offset)?)
         }
         0x1D7CE..=0x1D7FF => {
-            let (style, digit) = ((code - 0x1D7CE) / 10, (code - 0x1D7CE) % 10);
-            (*DIGIT_STYLES.get(style as usize)?, digit.to_string())
+            let (style, digit) = in_alphabets(code - 0x1D7CE, 10);
+            (*DIGIT_STYLES.get(style)?, digit.to_string())
         }
         _ => return None,
     };
@@ -56,6 +48,21 @@ fn alphanumeric(character: char) -> Option<String> {
     } else {
         format!("{command}{{{base}}}")
     })
+}
+
+/// The number of an alphabet and the place in it; each has `length` characters.
+fn in_alphabets(offset: u32, length: u32) -> (usize, u32) {
+    ((offset / length) as usize, offset % length)
+}
+
+/// The Latin letter at that place, capitals first.
+fn latin(offset: u32) -> Option<String> {
+    let code = if offset < 26 {
+        0x41 + offset
+    } else {
+        0x61 + offset - 26
+    };
+    Some(char::from_u32(code)?.to_string())
 }
 
 const LETTER_STYLES: [&str; 13] = [
@@ -174,26 +181,29 @@ pub(super) fn group_character(character: char, is_top: bool) -> Option<&'static 
 
 /// A delimiter after `\left`, `\right`; a dot for none.
 pub(super) fn delimiter(character: Option<char>) -> String {
-    match character {
-        None | Some(' ') => ".".to_owned(),
-        Some('{') => "\\{".to_owned(),
-        Some('}') => "\\}".to_owned(),
-        Some('|' | '│' | '∣') => "|".to_owned(),
-        Some('‖' | '∥') => "\\Vert".to_owned(),
-        Some('⌊') => "\\lfloor".to_owned(),
-        Some('⌋') => "\\rfloor".to_owned(),
-        Some('⌈') => "\\lceil".to_owned(),
-        Some('⌉') => "\\rceil".to_owned(),
-        Some('〈' | '⟨' | '\u{2329}') => "\\langle".to_owned(),
-        Some('〉' | '⟩' | '\u{232A}') => "\\rangle".to_owned(),
-        Some('⟦') => "\\lBrack".to_owned(),
-        Some('⟧') => "\\rBrack".to_owned(),
-        Some('（') => "(".to_owned(),
-        Some('）') => ")".to_owned(),
-        Some(character @ ('(' | ')' | '[' | ']' | '/' | '<' | '>')) => character.to_string(),
-        Some('\\') => "\\backslash".to_owned(),
-        Some(_) => ".".to_owned(),
-    }
+    let command = match character {
+        None | Some(' ') => ".",
+        Some('{') => "\\{",
+        Some('}') => "\\}",
+        Some('|' | '│' | '∣') => "|",
+        Some('‖' | '∥') => "\\Vert",
+        Some('⌊') => "\\lfloor",
+        Some('⌋') => "\\rfloor",
+        Some('⌈') => "\\lceil",
+        Some('⌉') => "\\rceil",
+        Some('〈' | '⟨' | '\u{2329}') => "\\langle",
+        Some('〉' | '⟩' | '\u{232A}') => "\\rangle",
+        Some('⟦') => "\\lBrack",
+        Some('⟧') => "\\rBrack",
+        Some('（') => "(",
+        Some('）') => ")",
+        Some(character @ ('(' | ')' | '[' | ']' | '/' | '<' | '>')) => {
+            return character.to_string();
+        }
+        Some('\\') => "\\backslash",
+        Some(_) => ".",
+    };
+    command.to_owned()
 }
 
 /// The command of a named function, also where it is one already.

@@ -220,16 +220,18 @@ impl Writer {
         self.text(content);
         self.out.extend(mark.chars().rev());
         if trails {
-            let blank = if text
-                .trim_end_matches([' ', '\t'])
-                .ends_with(['\n', '\u{B}'])
-            {
-                Owed::Break
-            } else {
-                Owed::Blank
-            };
-            self.owe(blank);
+            self.owe(owed_after(text));
         }
+    }
+}
+
+/// What stands between text that ends with blanks and what follows it.
+fn owed_after(text: &str) -> Owed {
+    let text = text.trim_end_matches([' ', '\t']);
+    if text.ends_with(['\n', '\u{B}']) {
+        Owed::Break
+    } else {
+        Owed::Blank
     }
 }
 
@@ -251,6 +253,10 @@ fn mark_of(
     if !has_letters || !opens || !closes || touches || content.contains(['\n', '\u{B}']) {
         return "";
     }
+    mark(style)
+}
+
+fn mark(style: &Style) -> &'static str {
     match (style.is_struck, style.is_bold, style.is_italic) {
         (true, _, _) => "~~",
         (_, true, true) => "***",

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use tributary_schemas::Result;
 
 use super::package::Package;
-use super::xml::XmlReader;
+use super::xml::{Element, XmlReader};
 
 /// Longest property in characters; longer ones are cut.
 const MAXIMUM_CHARACTERS: usize = 2000;
@@ -40,10 +40,7 @@ pub(crate) fn read(package: &mut Package) -> Result<BTreeMap<String, String>> {
     let mut xml = XmlReader::new(&part.text, &target, package.limits());
     xml.child()?;
     while let Some(element) = xml.child()? {
-        let name = NAMES
-            .iter()
-            .find(|(name, _)| *name == element.name())
-            .map(|(_, name)| *name);
+        let name = name_of(&element);
         let text = xml.text()?;
         let text: String = collapsed(&text).chars().take(MAXIMUM_CHARACTERS).collect();
         if let Some(name) = name.filter(|_| !text.is_empty()) {
@@ -51,4 +48,12 @@ pub(crate) fn read(package: &mut Package) -> Result<BTreeMap<String, String>> {
         }
     }
     Ok(metadata)
+}
+
+/// The name in our metadata of a property that is kept.
+fn name_of(element: &Element) -> Option<&'static str> {
+    NAMES
+        .iter()
+        .find(|(name, _)| *name == element.name())
+        .map(|(_, name)| *name)
 }

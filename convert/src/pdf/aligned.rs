@@ -234,15 +234,7 @@ fn edge_share(rows: &[Vec<Segment>], columns: &[Area], only_left: bool) -> f32 {
             .map(|segment| segment.area)
             .filter(|area| overlaps(*column, *area))
             .collect();
-        let of = |edge: fn(Area) -> f32| {
-            let mut edges: Vec<f32> = pieces.iter().map(|area| edge(*area)).collect();
-            edges.sort_by(f32::total_cmp);
-            edges
-                .chunk_by(|one, other| other - one < SAME_EDGE)
-                .map(<[f32]>::len)
-                .max()
-                .unwrap_or(0)
-        };
+        let of = |edge: fn(Area) -> f32| most_aligned(&pieces, edge);
         let left = of(|area| area.left);
         aligned += if only_left {
             left
@@ -252,6 +244,17 @@ fn edge_share(rows: &[Vec<Segment>], columns: &[Area], only_left: bool) -> f32 {
         all += pieces.len();
     }
     aligned as f32 / all.max(1) as f32
+}
+
+/// Most pieces that share an edge.
+fn most_aligned(pieces: &[Area], edge: fn(Area) -> f32) -> usize {
+    let mut edges: Vec<f32> = pieces.iter().map(|area| edge(*area)).collect();
+    edges.sort_by(f32::total_cmp);
+    edges
+        .chunk_by(|one, other| other - one < SAME_EDGE)
+        .map(<[f32]>::len)
+        .max()
+        .unwrap_or(0)
 }
 
 /// Median step from row to row.
@@ -283,18 +286,21 @@ fn continues(above: &[Segment], row: &[Segment], columns: &[Area], usual_step: f
         return false;
     }
     let is_close = step(above, row) < 0.85 * usual_step;
-    let is_below_full = |segment: &Segment| {
-        let column = columns
-            .iter()
-            .find(|column| column.left < segment.area.right && segment.area.left < column.right);
-        let cell = above.iter().find(|cell| {
-            cell.area.left < segment.area.right && segment.area.left < cell.area.right
-        });
-        column
-            .zip(cell)
-            .is_some_and(|(column, cell)| cell.area.width() > 0.75 * column.width())
-    };
+    let is_below_full = |segment: &Segment| is_below_full(segment, above, columns);
     is_close || row.iter().all(is_below_full)
+}
+
+/// Whether the cell above a segment fills its column.
+fn is_below_full(segment: &Segment, above: &[Segment], columns: &[Area]) -> bool {
+    let column = columns
+        .iter()
+        .find(|column| column.left < segment.area.right && segment.area.left < column.right);
+    let cell = above
+        .iter()
+        .find(|cell| cell.area.left < segment.area.right && segment.area.left < cell.area.right);
+    column
+        .zip(cell)
+        .is_some_and(|(column, cell)| cell.area.width() > 0.75 * column.width())
 }
 
 fn cells(row: &[Segment], columns: &[Area]) -> Vec<String> {

@@ -136,14 +136,7 @@ pub(super) struct Place<'a> {
 pub(super) fn read(place: &Place<'_>, text: &TextPage, bounds: Bounds<'_>) -> Result<Characters> {
     // SAFETY: the text is of an open page.
     let count = unsafe { place.page.pdfium.FPDFText_CountChars(text.handle) }.max(0);
-    let maximum = bounds.settings.maximum_characters_per_page;
-    if usize::try_from(count).is_ok_and(|count| count > maximum) {
-        return Err(Error::new(
-            ErrorKind::Invalid,
-            format!("a page has {count} characters, more than {maximum}"),
-        )
-        .with_hint("split the page, or raise `convert.pdf.maximum_characters_per_page`"));
-    }
+    check_count(count, bounds.settings.maximum_characters_per_page)?;
     let mut reader = Reader {
         text,
         page_box: place.page_box,
@@ -165,6 +158,17 @@ pub(super) fn read(place: &Place<'_>, text: &TextPage, bounds: Bounds<'_>) -> Re
     }
     characters.trust_common_guesses();
     Ok(characters)
+}
+
+fn check_count(count: c_int, maximum: usize) -> Result<()> {
+    if usize::try_from(count).is_ok_and(|count| count > maximum) {
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            format!("a page has {count} characters, more than {maximum}"),
+        )
+        .with_hint("split the page, or raise `convert.pdf.maximum_characters_per_page`"));
+    }
+    Ok(())
 }
 
 struct Reader<'a> {
@@ -365,22 +369,30 @@ impl Reader<'_> {
                 self.pdfium().FPDFFont_GetWeight(font),
             )
         };
-        let text: String = name
-            .iter()
-            .take_while(|byte| **byte != 0)
-            .map(|byte| char::from(byte.to_ascii_lowercase()))
-            .collect();
-        let hash = text.bytes().fold(0x811C_9DC5_u32, |hash, byte| {
-            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-        });
+        let text = lowercase(&name);
         let looks = Font {
             is_bold: is_bold(&text, flags, weight),
             is_fixed: is_fixed(&text, flags),
-            name: hash,
+            name: fnv_1a(&text),
         };
         self.fonts.insert(font, looks);
         looks
     }
+}
+
+/// A font's name as text, in small letters.
+fn lowercase(name: &[u8]) -> String {
+    name.iter()
+        .take_while(|byte| **byte != 0)
+        .map(|byte| char::from(byte.to_ascii_lowercase()))
+        .collect()
+}
+
+/// The hash FNV-1a of a text.
+fn fnv_1a(text: &str) -> u32 {
+    text.bytes().fold(0x811C_9DC5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
 }
 
 /// What a font adds to the style of its characters.

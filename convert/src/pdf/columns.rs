@@ -66,6 +66,13 @@ fn cut(items: Vec<Item>, depth: u8, regions: &mut Vec<Vec<Item>>) {
         }
         return;
     };
+    for part in around(&gutter, items) {
+        cut(part, depth + 1, regions);
+    }
+}
+
+/// What stands above a gutter, left of it, right of it and below.
+fn around(gutter: &Gutter, items: Vec<Item>) -> [Vec<Item>; 4] {
     let (mut above, mut left, mut right, mut below) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (index, item) in items.into_iter().enumerate() {
@@ -77,9 +84,7 @@ fn cut(items: Vec<Item>, depth: u8, regions: &mut Vec<Vec<Item>>) {
         };
         side.push(item);
     }
-    for part in [above, left, right, below] {
-        cut(part, depth + 1, regions);
-    }
+    [above, left, right, below]
 }
 
 /// A gutter whose right edge is `right`, beside the items from `first` up to `end`.
@@ -215,23 +220,7 @@ impl Side {
             let area = item.area();
             side.right = side.right.max(area.right);
             match item {
-                Item::Text(segment) => {
-                    let wide = segment
-                        .text
-                        .chars()
-                        .filter(|character| is_wide(*character))
-                        .count();
-                    side.pieces += 1.0;
-                    side.characters += (segment.characters + wide) as f32;
-                    // Items come by their middles, so the pieces of one line are neighbours.
-                    if side
-                        .baselines
-                        .last()
-                        .is_none_or(|last| (segment.baseline - last).abs() > 0.4 * segment.size)
-                    {
-                        side.baselines.push(segment.baseline);
-                    }
-                }
+                Item::Text(segment) => side.add_text(segment),
                 Item::Table(_) => {
                     side.pieces += 3.0;
                     side.characters += 3.0 * PROSE_CHARACTERS;
@@ -241,6 +230,24 @@ impl Side {
             }
         }
         (!side.baselines.is_empty()).then_some(side)
+    }
+
+    fn add_text(&mut self, segment: &Segment) {
+        let wide = segment
+            .text
+            .chars()
+            .filter(|character| is_wide(*character))
+            .count();
+        self.pieces += 1.0;
+        self.characters += (segment.characters + wide) as f32;
+        // Items come by their middles, so the pieces of one line are neighbours.
+        if self
+            .baselines
+            .last()
+            .is_none_or(|last| (segment.baseline - last).abs() > 0.4 * segment.size)
+        {
+            self.baselines.push(segment.baseline);
+        }
     }
 
     fn is_prose(&self) -> bool {

@@ -245,15 +245,8 @@ fn time(text: &str) -> String {
         .trim_start_matches("D:")
         .chars()
         .skip(digits.len())
-        .filter(|character| *character != '\'')
         .collect();
-    let zone = match zone.split_at_checked(3) {
-        Some((hours, minutes)) if hours.starts_with(['+', '-']) => format!(
-            "{hours}:{}",
-            if minutes.len() == 2 { minutes } else { "00" }
-        ),
-        _ => "Z".to_owned(),
-    };
+    let zone = time_zone(&zone);
     format!(
         "{}-{}-{}T{}:{}:{}{zone}",
         part(0, 4),
@@ -263,6 +256,18 @@ fn time(text: &str) -> String {
         part(10, 2),
         part(12, 2)
     )
+}
+
+/// `+01'00'` as `+01:00`; anything else is UTC.
+fn time_zone(text: &str) -> String {
+    let zone = text.replace('\'', "");
+    match zone.split_at_checked(3) {
+        Some((hours, minutes)) if hours.starts_with(['+', '-']) => format!(
+            "{hours}:{}",
+            if minutes.len() == 2 { minutes } else { "00" }
+        ),
+        _ => "Z".to_owned(),
+    }
 }
 
 fn encrypted(message: &str) -> Error {

@@ -46,21 +46,7 @@ pub(super) fn mark(pages: &mut [Vec<Block>], statistics: &[Statistics], bookmark
 /// The first heading of the highest level on the first pages, one of several words if there is any:
 /// the title, if the metadata has none.
 pub(super) fn title(pages: &[Vec<Block>]) -> Option<String> {
-    let is_long = |text: &str| {
-        text.chars()
-            .map(|character| if is_wide(character) { 3 } else { 1 })
-            .sum::<usize>()
-            >= 12
-    };
-    let headings = || {
-        pages.iter().take(2).flatten().filter_map(|block| {
-            if let Block::Heading(level, text) = block {
-                Some((*level, text))
-            } else {
-                None
-            }
-        })
-    };
+    let headings = || pages.iter().take(2).flatten().filter_map(heading);
     let highest = |long: bool| {
         let level = headings()
             .filter(|(_, text)| !long || is_long(text))
@@ -76,6 +62,21 @@ pub(super) fn title(pages: &[Vec<Block>]) -> Option<String> {
             .filter(|character| !unicode::is_mark(*character))
             .collect(),
     )
+}
+
+fn heading(block: &Block) -> Option<(u8, &String)> {
+    if let Block::Heading(level, text) = block {
+        Some((*level, text))
+    } else {
+        None
+    }
+}
+
+fn is_long(text: &str) -> bool {
+    text.chars()
+        .map(|character| if is_wide(character) { 3 } else { 1 })
+        .sum::<usize>()
+        >= 12
 }
 
 /// The document's own outline.

@@ -298,11 +298,16 @@ fn read_pages(document: &Document, bounds: Bounds<'_>) -> Result<ReadPages> {
         read.pages.push(text);
     }
     read.addresses = reader.addresses;
-    if read.unreadable.len() == count {
-        let message = format!("none of the {count} pages can be read");
-        return Err(Error::new(ErrorKind::Corrupt, message).with_hint(SAVE_AGAIN));
-    }
+    check_readable(&read, count)?;
     Ok(read)
+}
+
+fn check_readable(read: &ReadPages, count: usize) -> Result<()> {
+    if read.unreadable.len() < count {
+        return Ok(());
+    }
+    let message = format!("none of the {count} pages can be read");
+    Err(Error::new(ErrorKind::Corrupt, message).with_hint(SAVE_AGAIN))
 }
 
 /// `Invalid` for more characters than the limit, up to the page with that index.

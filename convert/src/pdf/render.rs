@@ -55,28 +55,7 @@ struct Lists {
 
 impl Lists {
     fn item(&mut self, item: &Item, addresses: &[String]) -> String {
-        while self
-            .open
-            .last()
-            .is_some_and(|(left, _)| item.left < left - LIST_STEP)
-        {
-            self.open.pop();
-        }
-        let is_inner = self
-            .open
-            .last()
-            .is_none_or(|(left, _)| item.left > left + LIST_STEP)
-            && self.open.len() < MAXIMUM_LIST_DEPTH;
-        if is_inner {
-            let indent = self.open.last().map_or(0, |(_, indent)| *indent);
-            self.open.push((item.left, indent));
-        }
-        let indent = self
-            .open
-            .len()
-            .checked_sub(2)
-            .and_then(|outer| self.open.get(outer))
-            .map_or(0, |(_, indent)| *indent);
+        let indent = self.enter(item.left);
         // What stands in this item begins below its text.
         if let Some(last) = self.open.last_mut() {
             last.1 = indent + item.marker.len() + 1;
@@ -88,6 +67,32 @@ impl Lists {
             item.marker,
             escape_starts(&text)
         )
+    }
+
+    /// Closes the lists that end before an item and opens one that begins with it; the item's
+    /// indent.
+    fn enter(&mut self, left: f32) -> usize {
+        while self
+            .open
+            .last()
+            .is_some_and(|(open, _)| left < open - LIST_STEP)
+        {
+            self.open.pop();
+        }
+        let is_inner = self
+            .open
+            .last()
+            .is_none_or(|(open, _)| left > open + LIST_STEP)
+            && self.open.len() < MAXIMUM_LIST_DEPTH;
+        if is_inner {
+            let indent = self.open.last().map_or(0, |(_, indent)| *indent);
+            self.open.push((left, indent));
+        }
+        self.open
+            .len()
+            .checked_sub(2)
+            .and_then(|outer| self.open.get(outer))
+            .map_or(0, |(_, indent)| *indent)
     }
 }
 

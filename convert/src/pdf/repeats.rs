@@ -33,28 +33,14 @@ const MAXIMUM_HANDED_BACK: usize = 12;
 
 /// Removes repeated lines of all pages; returns the first of each kind of those that no page keeps.
 pub(super) fn remove(pages: &mut [PageText]) -> Vec<String> {
-    let mut counts: HashMap<Key, usize> = HashMap::new();
-    for page in pages.iter() {
-        let keys: HashSet<Key> = zone_lines(page)
-            .into_iter()
-            .flat_map(|line| line.keys())
-            .collect();
-        for key in keys {
-            *counts.entry(key).or_default() += 1;
-        }
-    }
+    let counts = count_keys(pages);
     let mut removed: Vec<String> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
     for (index, page) in pages.iter_mut().enumerate() {
         for line in zone_lines(page) {
-            let repeats = line
-                .keys()
-                .iter()
-                .filter_map(|key| counts.get(key))
-                .max()
-                .copied()
-                .unwrap_or(0);
-            if repeats < MINIMUM_PAGES {
+            let keys = line.keys();
+            let repeats = keys.iter().filter_map(|key| counts.get(key)).max();
+            if repeats.is_none_or(|repeats| *repeats < MINIMUM_PAGES) {
                 continue;
             }
             let is_new = known.insert(line.text.clone());
@@ -69,6 +55,21 @@ pub(super) fn remove(pages: &mut [PageText]) -> Vec<String> {
         }
     }
     removed
+}
+
+/// On how many pages each key stands.
+fn count_keys(pages: &[PageText]) -> HashMap<Key, usize> {
+    let mut counts: HashMap<Key, usize> = HashMap::new();
+    for page in pages.iter() {
+        let keys: HashSet<Key> = zone_lines(page)
+            .into_iter()
+            .flat_map(|line| line.keys())
+            .collect();
+        for key in keys {
+            *counts.entry(key).or_default() += 1;
+        }
+    }
+    counts
 }
 
 struct ZoneLine {

@@ -108,15 +108,7 @@ pub(super) fn read(page: &Page, turn: Turn, bounds: Bounds<'_>) -> Result<Rules>
         }
     }
     let (_, height) = turn.size();
-    let mut rules = collector.rules;
-    rules
-        .horizontal
-        .retain(|rule| (0.0..=height).contains(&rule.at));
-    Ok(Rules {
-        horizontal: merged(rules.horizontal),
-        vertical: merged(rules.vertical),
-        largest_picture: rules.largest_picture,
-    })
+    Ok(tidied(collector.rules, height))
 }
 
 struct Collector<'a> {
@@ -248,15 +240,7 @@ impl Collector<'_> {
         if !is_stroked || points.iter().any(|point| !point.is_straight) {
             return;
         }
-        let closing = points
-            .last()
-            .zip(points.first())
-            .filter(|_| points.len() >= 4)
-            .map(|(last, first)| (last.at, first.at));
-        let sides = points
-            .windows(2)
-            .filter_map(|pair| Some((pair.first()?.at, pair.last()?.at)));
-        for (start, end) in sides.chain(closing) {
+        for (start, end) in sides(points) {
             let side = Area::between(start, end);
             if side.height() <= 1.0 || side.width() <= 1.0 {
                 self.line(side);
@@ -287,6 +271,19 @@ struct Point {
     is_straight: bool,
 }
 
+/// Start and end of each side of a shape, which is closed if it has four corners or more.
+fn sides(points: &[Point]) -> impl Iterator<Item = ((f32, f32), (f32, f32))> {
+    let closing = points
+        .last()
+        .zip(points.first())
+        .filter(|_| points.len() >= 4)
+        .map(|(last, first)| (last.at, first.at));
+    let sides = points
+        .windows(2)
+        .filter_map(|pair| Some((pair.first()?.at, pair.last()?.at)));
+    sides.chain(closing)
+}
+
 fn multiplied(inner: FS_MATRIX, outer: FS_MATRIX) -> FS_MATRIX {
     FS_MATRIX {
         a: inner.a * outer.a + inner.b * outer.c,
@@ -295,6 +292,18 @@ fn multiplied(inner: FS_MATRIX, outer: FS_MATRIX) -> FS_MATRIX {
         d: inner.c * outer.b + inner.d * outer.d,
         e: inner.e * outer.a + inner.f * outer.c + outer.e,
         f: inner.e * outer.b + inner.f * outer.d + outer.f,
+    }
+}
+
+/// Lines in order, those above and below the page left out.
+fn tidied(mut rules: Rules, height: f32) -> Rules {
+    rules
+        .horizontal
+        .retain(|rule| (0.0..=height).contains(&rule.at));
+    Rules {
+        horizontal: merged(rules.horizontal),
+        vertical: merged(rules.vertical),
+        largest_picture: rules.largest_picture,
     }
 }
 

@@ -72,35 +72,40 @@ impl Segment {
 /// Segments of the glyphs that stand upright after `quarters` turns (`None`: the slanted ones), in
 /// the order of the glyphs.
 pub(super) fn build(glyphs: &[Glyph], quarters: Option<u8>, rules: &Rules) -> Vec<Segment> {
+    glyphs
+        .split(|glyph| *glyph == Glyph::LineEnd)
+        .flat_map(|line| of_line(line, quarters, rules))
+        .collect()
+}
+
+fn of_line(line: &[Glyph], quarters: Option<u8>, rules: &Rules) -> Vec<Segment> {
     let mut segments = Vec::new();
-    for line in glyphs.split(|glyph| *glyph == Glyph::LineEnd) {
-        let is_right_to_left = is_mostly_right_to_left(line);
-        let line = &if is_right_to_left {
-            with_ligatures(line)
-        } else {
-            line.to_vec()
-        };
-        let mut builder = Builder::new(is_right_to_left);
-        for glyph in line {
-            match glyph {
-                Glyph::Drawn(character) if character.style.quarters != quarters => {
-                    builder.owed = Owed::Typed
-                }
-                Glyph::Drawn(character) => {
-                    if builder.is_break(character, rules) {
-                        segments.extend(builder.finish());
-                        builder = Builder::new(is_right_to_left);
-                    }
-                    builder.push(character);
-                }
-                Glyph::Space => builder.owed = Owed::Typed,
-                Glyph::Gap => builder.owed = builder.owed.max(Owed::Found),
-                Glyph::LineEndHyphen => builder.hyphen(),
-                Glyph::LineEnd => {}
+    let is_right_to_left = is_mostly_right_to_left(line);
+    let line = &if is_right_to_left {
+        with_ligatures(line)
+    } else {
+        line.to_vec()
+    };
+    let mut builder = Builder::new(is_right_to_left);
+    for glyph in line {
+        match glyph {
+            Glyph::Drawn(character) if character.style.quarters != quarters => {
+                builder.owed = Owed::Typed
             }
+            Glyph::Drawn(character) => {
+                if builder.is_break(character, rules) {
+                    segments.extend(builder.finish());
+                    builder = Builder::new(is_right_to_left);
+                }
+                builder.push(character);
+            }
+            Glyph::Space => builder.owed = Owed::Typed,
+            Glyph::Gap => builder.owed = builder.owed.max(Owed::Found),
+            Glyph::LineEndHyphen => builder.hyphen(),
+            Glyph::LineEnd => {}
         }
-        segments.extend(builder.finish());
     }
+    segments.extend(builder.finish());
     segments
 }
 
@@ -308,13 +313,17 @@ impl Builder {
             self.guessed_start += usize::from(character.is_guessed);
         }
         self.guessed += usize::from(character.is_guessed);
-        match self
+        self.count_size(character.style.size);
+    }
+
+    fn count_size(&mut self, size: f32) {
+        let known = self
             .sizes
             .iter_mut()
-            .find(|(size, _)| (size - character.style.size).abs() < 0.2)
-        {
+            .find(|(known, _)| (known - size).abs() < 0.2);
+        match known {
             Some((_, count)) => *count += 1,
-            None => self.sizes.push((character.style.size, 1)),
+            None => self.sizes.push((size, 1)),
         }
     }
 

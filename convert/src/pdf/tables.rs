@@ -97,8 +97,8 @@ impl Grid {
             for column in 0..columns {
                 let cell = row * columns + column;
                 let x = middle(&self.columns, column);
-                let left = self.columns.get(column).copied().unwrap_or_default();
-                let top = self.rows.get(row).copied().unwrap_or_default();
+                let left = edge(&self.columns, column);
+                let top = edge(&self.rows, row);
                 if row > 0 && !has_line(&self.horizontal, top, x) {
                     join(&mut owners, cell, cell - columns);
                 }
@@ -309,25 +309,29 @@ fn row_texts(cells: &[Vec<Segment>], widths: &[f32]) -> Vec<Vec<String>> {
         let texts = lines.iter().zip(widths);
         return vec![texts.map(|(cell, width)| cell_text(cell, *width)).collect()];
     }
-    let row_of = |baseline: f32| -> Vec<String> {
-        let text = |cell: &Vec<lines::Line>| {
-            cell.iter()
-                .find(|line| (line.baseline - baseline).abs() < 2.0)
-                .map_or_else(String::new, |line| line.text.trim().to_owned())
-        };
-        lines.iter().map(text).collect()
+    longest
+        .iter()
+        .map(|line| row_at(&lines, line.baseline))
+        .collect()
+}
+
+/// The text of each cell in the line at that height.
+fn row_at(lines: &[Vec<lines::Line>], baseline: f32) -> Vec<String> {
+    let text = |cell: &Vec<lines::Line>| {
+        cell.iter()
+            .find(|line| (line.baseline - baseline).abs() < 2.0)
+            .map_or_else(String::new, |line| line.text.trim().to_owned())
     };
-    longest.iter().map(|line| row_of(line.baseline)).collect()
+    lines.iter().map(text).collect()
+}
+
+fn edge(lines: &[f32], index: usize) -> f32 {
+    lines.get(index).copied().unwrap_or_default()
 }
 
 /// Whether the lines of the cells stand side by side throughout, short and without list items: rows
 /// without rules between them.
 fn is_unruled(lines: &[Vec<lines::Line>], longest: &[lines::Line]) -> bool {
-    let is_partner = |line: &lines::Line| {
-        longest
-            .iter()
-            .any(|other| (other.baseline - line.baseline).abs() < 2.0)
-    };
     let has_items = lines
         .iter()
         .flatten()
@@ -340,9 +344,16 @@ fn is_unruled(lines: &[Vec<lines::Line>], longest: &[lines::Line]) -> bool {
     let all = || lines.iter().flatten();
     tall >= 2
         && tall * 2 > lines.iter().filter(|cell| !cell.is_empty()).count()
-        && all().all(is_partner)
+        && all().all(|line| has_partner(line, longest))
         && all().all(is_short)
         && !has_items
+}
+
+/// Whether a line of another cell stands at the same height.
+fn has_partner(line: &lines::Line, others: &[lines::Line]) -> bool {
+    others
+        .iter()
+        .any(|other| (other.baseline - line.baseline).abs() < 2.0)
 }
 
 fn cell_lines(segments: Vec<Segment>) -> Vec<lines::Line> {

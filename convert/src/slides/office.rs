@@ -142,20 +142,7 @@ impl Office<'_> {
 
     /// LibreOffice itself, or the process that becomes it once it knows its order.
     fn command(&self, folder: &Path, arguments: &[String]) -> Command {
-        let mut command = match self.launch {
-            Some(launch) => {
-                let mut command = Command::new(&launch.program);
-                command
-                    .args(&launch.program_arguments)
-                    .stdin(Stdio::piped());
-                command
-            }
-            None => {
-                let mut command = Command::new(self.program);
-                command.args(arguments).stdin(Stdio::null());
-                command
-            }
-        };
+        let mut command = self.program(arguments);
         let variables: [(&str, OsString); 5] = [
             ("HOME", folder.into()),
             ("TMPDIR", folder.into()),
@@ -171,6 +158,23 @@ impl Office<'_> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command
+    }
+
+    fn program(&self, arguments: &[String]) -> Command {
+        match self.launch {
+            Some(launch) => {
+                let mut command = Command::new(&launch.program);
+                command
+                    .args(&launch.program_arguments)
+                    .stdin(Stdio::piped());
+                command
+            }
+            None => {
+                let mut command = Command::new(self.program);
+                command.args(arguments).stdin(Stdio::null());
+                command
+            }
+        }
     }
 
     fn order(&self, folder: &Path, arguments: Vec<String>) -> Order {

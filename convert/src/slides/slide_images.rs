@@ -164,14 +164,8 @@ fn read(picture: Option<&RgbImage>, areas: &[Area], reader: &PictureReader<'_>) 
 
 /// A part of a picture; `None` if it lies outside.
 fn cut_out(picture: &RgbImage, area: Area) -> Option<RgbImage> {
-    let range = |start: f64, length: f64, pixels: u32| {
-        let at = |share: f64| (share.clamp(0.0, 1.0) * f64::from(pixels)).round() as usize;
-        at(start)..at(start + length)
-    };
-    let (columns, rows) = (
-        range(area.left, area.width, picture.width()),
-        range(area.top, area.height, picture.height()),
-    );
+    let columns = pixels(area.left, area.width, picture.width());
+    let rows = pixels(area.top, area.height, picture.height());
     let size = (
         u32::try_from(columns.len()).ok()?,
         u32::try_from(rows.len()).ok()?,
@@ -182,6 +176,12 @@ fn cut_out(picture: &RgbImage, area: Area) -> Option<RgbImage> {
         .copied()
         .collect();
     RgbImage::new(size.0, size.1, pixels)
+}
+
+/// The pixels of a stretch whose start and length are shares of all.
+fn pixels(start: f64, length: f64, all: u32) -> std::ops::Range<usize> {
+    let at = |share: f64| (share.clamp(0.0, 1.0) * f64::from(all)).round() as usize;
+    at(start)..at(start + length)
 }
 
 /// The numbers of slides that are left out.

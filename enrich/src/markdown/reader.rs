@@ -188,10 +188,7 @@ pub(super) fn trimmed_blocks(source: &str, units: &[Unit]) -> Vec<Block> {
             .map_or(source.len(), |next| next.start);
         let text = source.get(unit.start..end).unwrap_or_default();
         let lead = text.len() - text.trim_start().len();
-        let blank_lines = text
-            .get(..lead)
-            .and_then(|blank| blank.rfind('\n'))
-            .map_or(0, |newline| newline + 1);
+        let blank_lines = blank_lines_length(text.get(..lead).unwrap_or_default());
         let range = unit.start + blank_lines..unit.start + text.trim_end().len();
         // A unit of blanks only has its trimmed end at or before its start.
         if lead < text.len() || matches!(unit.kind, BlockKind::Heading(_)) {
@@ -202,4 +199,9 @@ pub(super) fn trimmed_blocks(source: &str, units: &[Unit]) -> Vec<Block> {
         }
     }
     blocks
+}
+
+/// How many bytes of blanks are whole lines.
+fn blank_lines_length(blank: &str) -> usize {
+    blank.rfind('\n').map_or(0, |newline| newline + 1)
 }

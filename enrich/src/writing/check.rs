@@ -75,6 +75,10 @@ pub fn accept(text: &str, expected: &Expected, tokens: &dyn TokenCounter) -> Res
     {
         return Err(format!("it is no {what} of the {of}"));
     }
+    check_language(text, what, must_be_chinese)
+}
+
+fn check_language(text: &str, what: &str, must_be_chinese: bool) -> Result<(), String> {
     match (is_chinese(text), must_be_chinese) {
         (false, true) => Err(format!("the {what} is not in Chinese: 用中文写")),
         (true, false) => Err(format!("the {what} is in Chinese: write it in English")),

@@ -3,7 +3,7 @@
 //! a document has already stays.
 
 use regex::{Captures, Regex};
-use tributary_schemas::Result;
+use tributary_schemas::{Error, Result};
 
 use super::{Cleaner, Draft, NUMERIC_ATTRIBUTES, Settings};
 use crate::config::CleanersConfig;
@@ -51,16 +51,7 @@ fn parse(template: &str, pattern: &Regex, settings: &Settings) -> Result<Vec<Par
         };
         let known: Vec<&str> = pattern.capture_names().flatten().collect();
         if !known.contains(&group) {
-            let has = if known.is_empty() {
-                "none".to_owned()
-            } else {
-                known.join(", ")
-            };
-            return Err(settings
-                .invalid(format!(
-                    "`{template}` names the group `{group}`; the pattern has {has}"
-                ))
-                .with_hint(HINT));
+            return Err(unknown_group(template, group, &known, settings));
         }
         parts.push(Part::Text(before.to_owned()));
         parts.push(Part::Group(group.to_owned()));
@@ -68,6 +59,19 @@ fn parse(template: &str, pattern: &Regex, settings: &Settings) -> Result<Vec<Par
     }
     parts.push(Part::Text(rest.to_owned()));
     Ok(parts)
+}
+
+fn unknown_group(template: &str, group: &str, known: &[&str], settings: &Settings) -> Error {
+    let has = if known.is_empty() {
+        "none".to_owned()
+    } else {
+        known.join(", ")
+    };
+    settings
+        .invalid(format!(
+            "`{template}` names the group `{group}`; the pattern has {has}"
+        ))
+        .with_hint(HINT)
 }
 
 impl Cleaner for AttributesFromPath {

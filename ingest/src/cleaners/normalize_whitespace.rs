@@ -47,12 +47,16 @@ pub(crate) fn normalize(markdown: &str) -> String {
             result.push('\n');
         }
     }
-    let length = result.trim_end_matches('\n').len();
-    result.truncate(length);
-    if !result.is_empty() {
-        result.push('\n');
-    }
+    end_with_newline(&mut result);
     result
+}
+
+fn end_with_newline(text: &mut String) {
+    let length = text.trim_end_matches('\n').len();
+    text.truncate(length);
+    if !text.is_empty() {
+        text.push('\n');
+    }
 }
 
 /// The character as it is kept.

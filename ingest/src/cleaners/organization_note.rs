@@ -13,6 +13,17 @@ pub(super) fn make(_: &mut Settings, _: &CleanersConfig) -> Result<Box<dyn Clean
     Ok(Box::new(OrganizationNote))
 }
 
+/// What is missing between text and a paragraph behind it.
+fn gap_after(text: &str) -> &'static str {
+    if text.is_empty() {
+        ""
+    } else if text.ends_with('\n') {
+        "\n"
+    } else {
+        "\n\n"
+    }
+}
+
 impl Cleaner for OrganizationNote {
     fn clean(&self, draft: &mut Draft) {
         let parts: Vec<&str> = [&draft.attributes.organization, &draft.attributes.department]
@@ -36,13 +47,7 @@ impl Cleaner for OrganizationNote {
         if after.starts_with(note.trim_end()) {
             return;
         }
-        let gap = if before.is_empty() {
-            ""
-        } else if before.ends_with('\n') {
-            "\n"
-        } else {
-            "\n\n"
-        };
+        let gap = gap_after(before);
         draft.markdown = format!("{before}{gap}{note}{after}");
     }
 }

@@ -55,31 +55,40 @@ struct Specification {
 
 /// `38331-f40`, `38101-1-g20`, `38.331`, `TS_38.331`, `38331`.
 fn parse(stem: &str) -> Option<Specification> {
-    let stem = stem.trim_start_matches(|character: char| !character.is_ascii_digit());
-    let (series, rest) = stem.split_at_checked(2)?;
-    let rest = rest.strip_prefix('.').unwrap_or(rest);
-    let (number, rest) = rest.split_at_checked(3)?;
-    let digits = |text: &str| text.chars().all(|character| character.is_ascii_digit());
-    let series_number: u32 = series.parse().ok()?;
-    // Series 21 to 55 are those of 3GPP.
-    if !digits(number)
-        || !(21..=55).contains(&series_number)
-        || rest.starts_with(|next: char| next.is_ascii_alphanumeric())
-    {
-        return None;
-    }
+    let (number, rest) = number(stem)?;
     let mut parts = rest
         .split(['-', '_'])
         .filter(|part| !part.is_empty())
         .peekable();
     let part = parts
-        .next_if(|part| part.len() <= 2 && digits(part))
+        .next_if(|part| part.len() <= 2 && is_digits(part))
         .map(|part| format!("-{part}"))
         .unwrap_or_default();
     Some(Specification {
-        number: format!("{series}.{number}{part}"),
+        number: format!("{number}{part}"),
         version: parts.find_map(version),
     })
+}
+
+/// The number without its part, as `38.331`, and what follows.
+fn number(stem: &str) -> Option<(String, &str)> {
+    let stem = stem.trim_start_matches(|character: char| !character.is_ascii_digit());
+    let (series, rest) = stem.split_at_checked(2)?;
+    let rest = rest.strip_prefix('.').unwrap_or(rest);
+    let (number, rest) = rest.split_at_checked(3)?;
+    let series_number: u32 = series.parse().ok()?;
+    // Series 21 to 55 are those of 3GPP.
+    if !is_digits(number)
+        || !(21..=55).contains(&series_number)
+        || rest.starts_with(|next: char| next.is_ascii_alphanumeric())
+    {
+        return None;
+    }
+    Some((format!("{series}.{number}"), rest))
+}
+
+fn is_digits(text: &str) -> bool {
+    text.chars().all(|character| character.is_ascii_digit())
 }
 
 /// `f40` → `15.4.0`.

@@ -69,17 +69,21 @@ pub(super) fn apply(
         merge(&mut document.attributes.custom, attributes.custom);
         limits::check_attributes(&document.attributes)?;
     }
-    for tag in reply.tags {
-        if !document.tags.contains(&tag) {
-            document.tags.push(tag);
-        }
-    }
+    add_tags(&mut document.tags, reply.tags);
     merge(&mut clean.metadata, reply.metadata);
     if let Some(markdown) = reply.markdown.filter(|text| *text != request.markdown) {
         let marked = normalize_text(&pages::mark(&markdown));
         (clean.markdown, clean.page_starts) = pages::take_out(&marked);
     }
     Ok(differences(step, &before, clean))
+}
+
+fn add_tags(tags: &mut Vec<String>, more: Vec<String>) {
+    for tag in more {
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
 }
 
 fn merge(values: &mut BTreeMap<String, String>, changes: BTreeMap<String, Option<String>>) {

@@ -40,13 +40,16 @@ pub struct OpenAiModel {
     config: EndpointConfig,
 }
 
+/// A setting of an endpoint that cannot be used.
+fn invalid(endpoint: &str, key: &str, what: &dyn std::fmt::Display) -> Error {
+    let message = format!("{}.{key}: {what}", section(endpoint));
+    Error::new(ErrorKind::Invalid, message)
+}
+
 impl OpenAiModel {
     /// Prepares connections; makes none yet. `Invalid` for an address or a key that cannot be used.
     pub fn new(endpoint: &str, config: EndpointConfig) -> Result<Self> {
-        let wrong = |key: &str, what: &dyn std::fmt::Display| {
-            let message = format!("{}.{key}: {what}", section(endpoint));
-            Error::new(ErrorKind::Invalid, message)
-        };
+        let wrong = |key: &str, what: &dyn std::fmt::Display| invalid(endpoint, key, what);
         let url = address(&config.url).map_err(|what| wrong("url", &what))?;
         let key = key(&config).map_err(|what| wrong("api_key", &what))?;
         let extra = config

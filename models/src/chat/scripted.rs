@@ -95,23 +95,28 @@ struct Performance {
     next_pause: Duration,
 }
 
+fn read_entries(file: &Path) -> Result<Vec<Entry>> {
+    let invalid = |what: String| {
+        Error::new(
+            ErrorKind::Invalid,
+            format!("the script {}: {what}", file.display()),
+        )
+    };
+    let json = std::fs::read(file).map_err(|error| invalid(error.to_string()))?;
+    let entries: Vec<Entry> =
+        serde_json::from_slice(&json).map_err(|error| invalid(error.to_string()))?;
+    if let Some(at) = entries.iter().position(Entry::is_empty) {
+        return Err(invalid(format!(
+            "entry {at} has neither reply nor calls nor failure"
+        )));
+    }
+    Ok(entries)
+}
+
 impl ScriptedModel {
     /// Reads the file. `Invalid` if it is no script.
     pub fn open(endpoint: &str, model: &str, file: &Path, context_tokens: usize) -> Result<Self> {
-        let invalid = |what: String| {
-            Error::new(
-                ErrorKind::Invalid,
-                format!("the script {}: {what}", file.display()),
-            )
-        };
-        let json = std::fs::read(file).map_err(|error| invalid(error.to_string()))?;
-        let entries: Vec<Entry> =
-            serde_json::from_slice(&json).map_err(|error| invalid(error.to_string()))?;
-        if let Some(at) = entries.iter().position(Entry::is_empty) {
-            return Err(invalid(format!(
-                "entry {at} has neither reply nor calls nor failure"
-            )));
-        }
+        let entries = read_entries(file)?;
         Ok(Self {
             endpoint: endpoint.to_owned(),
             model: model.to_owned(),

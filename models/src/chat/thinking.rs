@@ -97,17 +97,22 @@ impl ThinkingFilter {
         if self.fence.is_none() && self.begin() {
             return true;
         }
+        self.fence = self.fence_behind();
+        shown.push_str(&self.release());
+        true
+    }
+
+    /// The fence that is open behind the line that is held: what opened a block closes it.
+    fn fence_behind(&self) -> Option<&'static str> {
         let fence = FENCES
             .into_iter()
             .find(|fence| self.held.trim_start().starts_with(fence));
-        self.fence = match (self.fence, fence) {
+        match (self.fence, fence) {
             (open, None) => open,
             (None, begun) => begun,
             (Some(open), Some(closing)) if open == closing => None,
             (open, _) => open,
-        };
-        shown.push_str(&self.release());
-        true
+        }
     }
 
     /// The reply is over: gives what was held back and is text after all.

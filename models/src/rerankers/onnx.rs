@@ -59,14 +59,7 @@ impl OnnxReranker {
                 .iter()
                 .map(|[other, relevant]| sigmoid(relevant - other))
                 .collect(),
-            _ => {
-                let message = format!(
-                    "model {} gives an output of shape {shape:?} for {rows} pairs, not one logit each",
-                    self.model.settings.name
-                );
-                return Err(Error::new(ErrorKind::Invalid, message)
-                    .with_hint("correct `output` in the model's config.json"));
-            }
+            _ => return Err(self.unexpected_shape(rows, shape)),
         };
         match scores.iter().all(|score| score.is_finite()) {
             true => Ok(scores),
@@ -78,6 +71,15 @@ impl OnnxReranker {
                 ),
             )),
         }
+    }
+
+    fn unexpected_shape(&self, rows: usize, shape: &[i64]) -> Error {
+        let message = format!(
+            "model {} gives an output of shape {shape:?} for {rows} pairs, not one logit each",
+            self.model.settings.name
+        );
+        Error::new(ErrorKind::Invalid, message)
+            .with_hint("correct `output` in the model's config.json")
     }
 }
 

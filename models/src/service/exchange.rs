@@ -6,7 +6,7 @@ use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderName, HeaderValue,
     TRANSFER_ENCODING,
 };
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use serde_json::Value;
 
 use super::{ServiceSettings, invalid};
@@ -58,21 +58,7 @@ impl Exchange {
 
     /// The answer's body; none where there is none to come. Dropping this ends the connection.
     pub async fn send(&self, body: Bytes) -> ChatResult<Option<Vec<u8>>> {
-        let call = self
-            .client
-            .post(self.url.clone())
-            .header(CONTENT_TYPE, JSON)
-            .header(ACCEPT, JSON)
-            .body(body);
-        let call = match &self.key {
-            Some(key) => call.header(AUTHORIZATION, key),
-            None => call,
-        };
-        let call = match &self.header {
-            Some((name, value)) => call.header(name, value),
-            None => call,
-        };
-        let response = call.send().await.map_err(|error| {
+        let response = self.request(body).send().await.map_err(|error| {
             let message = format!("cannot be reached: {}", innermost(&error));
             ChatError::new(Reason::Unreachable, message)
         })?;
@@ -85,6 +71,23 @@ impl Exchange {
                 format!("answered {}: redirects are not followed", status.as_u16()),
             )),
             _ => Err(self.refused(read_refusal(response).await)),
+        }
+    }
+
+    fn request(&self, body: Bytes) -> RequestBuilder {
+        let call = self
+            .client
+            .post(self.url.clone())
+            .header(CONTENT_TYPE, JSON)
+            .header(ACCEPT, JSON)
+            .body(body);
+        let call = match &self.key {
+            Some(key) => call.header(AUTHORIZATION, key),
+            None => call,
+        };
+        match &self.header {
+            Some((name, value)) => call.header(name, value),
+            None => call,
         }
     }
 

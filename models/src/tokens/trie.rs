@@ -140,12 +140,7 @@ impl Trie {
 fn sort_pieces<'a>(pieces: &[&'a [u8]]) -> Vec<(&'a [u8], u32)> {
     let mut keyed: Vec<(u64, u32)> = Vec::with_capacity(pieces.len());
     for (id, piece) in pieces.iter().enumerate() {
-        let mut front = [0; 8];
-        front
-            .iter_mut()
-            .zip(piece.iter())
-            .for_each(|(slot, byte)| *slot = *byte);
-        keyed.push((u64::from_be_bytes(front), id as u32));
+        keyed.push((front(piece), id as u32));
     }
     let piece_of = |id: u32| pieces.get(id as usize).copied().unwrap_or_default();
     keyed.sort_unstable_by(|left, right| {
@@ -158,6 +153,16 @@ fn sort_pieces<'a>(pieces: &[&'a [u8]]) -> Vec<(&'a [u8], u32)> {
         .into_iter()
         .map(|(_, id)| (piece_of(id), id))
         .collect()
+}
+
+/// The first eight bytes as a number that sorts as they do.
+fn front(piece: &[u8]) -> u64 {
+    let mut front = [0; 8];
+    front
+        .iter_mut()
+        .zip(piece.iter())
+        .for_each(|(slot, byte)| *slot = *byte);
+    u64::from_be_bytes(front)
 }
 
 impl Builder {
@@ -236,24 +241,24 @@ fn free_base(
     let slots = units.get(first as usize..(first + BLOCK) as usize)?;
     let (first_label, _) = children.first()?;
     (0..BLOCK)
-        .filter(|slot| {
-            slots
-                .get(*slot as usize)
-                .is_some_and(|unit| unit.value & 1 == 0)
-        })
+        .filter(|slot| is_free(slots, *slot))
         .find_map(|slot| {
             let low = slot ^ u32::from(*first_label);
             let base = first + low;
             let used = used_bases.get(base as usize / 64)? >> (base % 64) & 1 == 1;
             let fits = base != 0
                 && !used
-                && children.iter().all(|(label, _)| {
-                    slots
-                        .get((low ^ u32::from(*label)) as usize)
-                        .is_some_and(|unit| unit.value & 1 == 0)
-                });
+                && children
+                    .iter()
+                    .all(|(label, _)| is_free(slots, low ^ u32::from(*label)));
             fits.then_some(base)
         })
+}
+
+fn is_free(slots: &[Unit], slot: u32) -> bool {
+    slots
+        .get(slot as usize)
+        .is_some_and(|unit| unit.value & 1 == 0)
 }
 
 #[cfg(test)]

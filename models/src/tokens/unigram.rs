@@ -111,6 +111,16 @@ thread_local! {
         RefCell::new(Scratch { normalized: Normalized::with_capacity(0), steps: Vec::new(), reversed: Vec::new() });
 }
 
+fn check_length(text: &str) -> Result<()> {
+    if u32::try_from(text.len()).is_err() || text.len() > u32::MAX as usize / 8 {
+        return Err(Error::new(
+            ErrorKind::Exhausted,
+            format!("a text of {} bytes is too long to tokenise", text.len()),
+        ));
+    }
+    Ok(())
+}
+
 impl UnigramTokenizer {
     /// Reads the content of a tokenizer.json; the error says why it is not of the known shape.
     pub fn parse(json: &[u8], file: &Path) -> std::result::Result<Self, String> {
@@ -198,12 +208,7 @@ impl UnigramTokenizer {
         limit: usize,
         emit: &mut impl FnMut(&[u32]),
     ) -> Result<()> {
-        if u32::try_from(text.len()).is_err() || text.len() > u32::MAX as usize / 8 {
-            return Err(Error::new(
-                ErrorKind::Exhausted,
-                format!("a text of {} bytes is too long to tokenise", text.len()),
-            ));
-        }
+        check_length(text)?;
         if self.is_doubtful(text)
             && let Some(library) = self.library()
         {

@@ -32,8 +32,20 @@ const NEEDED: [&str; 3] = ["tributary_", "ce_", "content-type"];
 /// The record for the dead-letter topic. Headers beyond [`OWN_HEADER_BYTES`] are left out, which a
 /// header says.
 pub fn record(failed: &StoredRecord, failure: &Failure<'_>) -> Record {
+    let mut record = failed.record.clone();
+    let left_out = keep_some(&mut record.headers, OWN_HEADER_BYTES);
+    record
+        .headers
+        .extend(left_out.map(|note| (header::LEFT_OUT.to_owned(), Bytes::from(note))));
+    record.headers.extend(
+        our_headers(failed, failure).map(|(name, value)| (name.to_owned(), Bytes::from(value))),
+    );
+    under_id(record, &id(failure.topic, failed.position))
+}
+
+fn our_headers(failed: &StoredRecord, failure: &Failure<'_>) -> [(&'static str, String); 8] {
     let position = failed.position;
-    let ours = [
+    [
         (header::TOPIC, failure.topic.name().to_owned()),
         (header::PARTITION, position.partition.to_string()),
         (header::OFFSET, position.offset.to_string()),
@@ -42,16 +54,7 @@ pub fn record(failed: &StoredRecord, failure: &Failure<'_>) -> Record {
         (header::KIND, failure.error.kind().to_string()),
         (header::MESSAGE, failure.error.full_message()),
         (header::AT_MS, failure.at_ms.to_string()),
-    ];
-    let mut record = failed.record.clone();
-    let left_out = keep_some(&mut record.headers, OWN_HEADER_BYTES);
-    record
-        .headers
-        .extend(left_out.map(|note| (header::LEFT_OUT.to_owned(), Bytes::from(note))));
-    record
-        .headers
-        .extend(ours.map(|(name, value)| (name.to_owned(), Bytes::from(value))));
-    under_id(record, &id(failure.topic, position))
+    ]
 }
 
 /// A letter of before they were compacted, which has the failed record's key, as it is now.
@@ -119,9 +122,14 @@ pub fn read(record: &Record) -> Result<DeadLetter> {
             .map_err(|error: String| damaged(&error))?,
         message: last_header(record, header::MESSAGE)?.to_owned(),
         at_ms: number(record, header::AT_MS)?,
-        bytes: claimed_bytes(record)
-            .unwrap_or_else(|| record.value.as_ref().map_or(0, |value| value.len() as u64)),
+        bytes: body_bytes(record),
     })
+}
+
+/// The size of a record's document, wherever its body is stored.
+fn body_bytes(record: &Record) -> u64 {
+    claimed_bytes(record)
+        .unwrap_or_else(|| record.value.as_ref().map_or(0, |value| value.len() as u64))
 }
 
 /// The failed record as it was, and the topic it belongs to.

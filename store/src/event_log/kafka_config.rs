@@ -179,10 +179,13 @@ impl Serialize for Properties {
     }
 }
 
+fn key(name: &str) -> String {
+    format!("store.event_log.kafka.{name}")
+}
+
 impl Config {
     /// Everything that is wrong with the values, one line each; reads no file and asks no broker.
     pub fn problems(&self) -> Vec<String> {
-        let key = |name: &str| format!("store.event_log.kafka.{name}");
         let mut problems = Vec::new();
         if !self.brokers.split(',').all(is_address) {
             problems.push(format!(
@@ -191,13 +194,7 @@ impl Config {
                 self.brokers
             ));
         }
-        let outside = self
-            .ranges()
-            .into_iter()
-            .filter(|(_, value, minimum, maximum)| !(minimum..=maximum).contains(&value));
-        problems.extend(outside.map(|(name, _, minimum, maximum)| {
-            format!("{} must lie between {minimum} and {maximum}", key(name))
-        }));
+        problems.extend(self.range_problems());
         problems.extend(self.security_problems());
         problems.extend(self.properties.0.keys().filter(|name| OURS.contains(&name.as_str())).map(|name| {
             format!("{} must not set `{name}`: the event log's guarantees rest on it, or a key of its own sets it", key("properties"))
@@ -207,6 +204,16 @@ impl Config {
             problems.extend(self.problems_of_clients());
         }
         problems
+    }
+
+    fn range_problems(&self) -> impl Iterator<Item = String> {
+        let outside = self
+            .ranges()
+            .into_iter()
+            .filter(|(_, value, minimum, maximum)| !(minimum..=maximum).contains(&value));
+        outside.map(|(name, _, minimum, maximum)| {
+            format!("{} must lie between {minimum} and {maximum}", key(name))
+        })
     }
 
     /// Keys with their values, and between what these must lie.

@@ -93,6 +93,17 @@ pub struct Documents {
     costs: SetCosts,
 }
 
+fn header_of(published: &DocumentEvent, document_id: &str, version: u64) -> DocumentHeader {
+    DocumentHeader {
+        document_id: document_id.to_owned(),
+        version,
+        source: published.source.clone(),
+        source_path: published.source_path.clone().unwrap_or_default(),
+        title: published.title.clone().unwrap_or_default(),
+        ..DocumentHeader::default()
+    }
+}
+
 impl Documents {
     /// Over the given log, table and index; versions are taken as `rule` says, and go on after the
     /// time that was given.
@@ -138,14 +149,7 @@ impl Documents {
         };
         published.document_id = Some(document_id.clone());
         published.version = Some(version);
-        let header = DocumentHeader {
-            document_id: document_id.clone(),
-            version,
-            source: published.source.clone(),
-            source_path: published.source_path.clone().unwrap_or_default(),
-            title: published.title.clone().unwrap_or_default(),
-            ..DocumentHeader::default()
-        };
+        let header = header_of(&published, &document_id, version);
         let record = message::encode(
             event::TYPE_DOCUMENT_PUBLISHED,
             &document_id,

@@ -41,6 +41,19 @@ pub struct GivenTime {
     writing: tokio::sync::Mutex<()>,
 }
 
+fn encode(up_to_ms: u64) -> Result<Vec<u8>> {
+    serde_json::to_vec(&Stored {
+        format: FORMAT,
+        up_to_ms,
+    })
+    .map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("cannot encode the time of versions: {error}"),
+        )
+    })
+}
+
 impl GivenTime {
     /// In the folder `manifest` of a data folder, which is made if it is not there. A file that is
     /// damaged, or from too far ahead of the time for the rule, is left aside.
@@ -94,16 +107,7 @@ impl GivenTime {
         lock.lock().map_err(failed)?;
         let now_ms = i64::try_from(time).unwrap_or(i64::MAX);
         let up_to_ms = read_plausible(&self.folder, self.rule, now_ms)?.max(time);
-        let json = serde_json::to_vec(&Stored {
-            format: FORMAT,
-            up_to_ms,
-        })
-        .map_err(|error| {
-            Error::new(
-                ErrorKind::Internal,
-                format!("cannot encode the time of versions: {error}"),
-            )
-        })?;
+        let json = encode(up_to_ms)?;
         replace_file(&file(&self.folder), &json)?;
         self.up_to.store(up_to_ms, Ordering::Release);
         Ok(())

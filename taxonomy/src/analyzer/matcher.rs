@@ -216,9 +216,22 @@ fn next_of_term(
     if !character.is_whitespace() || is_first {
         return Some((character, position));
     }
+    let length = spaces_length(rest)?;
+    let after = rest.get(length..)?.chars().next()?;
+    if is_spaced(previous, after) {
+        // The last white space character stands for the space, so that the walk goes on behind all
+        // of it.
+        let last = rest.get(..length)?.chars().next_back()?;
+        return Some((' ', position + length - last.len_utf8()));
+    }
+    Some((after, position + length))
+}
+
+/// The bytes of the white space at the beginning; `None` if a term does not go on behind so much.
+fn spaces_length(text: &str) -> Option<usize> {
     let mut length = 0;
     let mut lines = 0;
-    for (count, space) in rest
+    for (count, space) in text
         .chars()
         .take_while(|space| space.is_whitespace())
         .enumerate()
@@ -229,14 +242,7 @@ fn next_of_term(
             return None;
         }
     }
-    let after = rest.get(length..)?.chars().next()?;
-    if is_spaced(previous, after) {
-        // The last white space character stands for the space, so that the walk goes on behind all
-        // of it.
-        let last = rest.get(..length)?.chars().next_back()?;
-        return Some((' ', position + length - last.len_utf8()));
-    }
-    Some((after, position + length))
+    Some(length)
 }
 
 fn character_length(text: &str, at: usize) -> usize {

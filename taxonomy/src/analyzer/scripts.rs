@@ -27,18 +27,22 @@ impl Analyzer {
             }
             end += character.len_utf8();
         }
-        let run = text.get(start..end).unwrap_or_default();
-        match class {
-            Class::Pairs => emit_pairs(run, output),
-            Class::Hangul => {
-                output.token(run);
-                if run.chars().count() > 2 {
-                    emit_pairs(run, output);
-                }
-            }
-            _ => output.token(run),
-        }
+        emit_run(class, text.get(start..end).unwrap_or_default(), output);
         end
+    }
+}
+
+/// Emits a run of one script: as pairs, as a whole, or as both.
+fn emit_run(class: Class, run: &str, output: &mut Output<'_>) {
+    match class {
+        Class::Pairs => emit_pairs(run, output),
+        Class::Hangul => {
+            output.token(run);
+            if run.chars().count() > 2 {
+                emit_pairs(run, output);
+            }
+        }
+        _ => output.token(run),
     }
 }
 

@@ -60,18 +60,7 @@ fn delete(client: &Client, names: &[String], wait: bool, output: Output) -> Resu
     let mut rows = Vec::new();
     for name in names {
         require(name, "a document id")?;
-        let row = match client.delete::<Accepted>(&path_of(name)) {
-            Ok(accepted) if wait => gone(client, name, &accepted)?,
-            Ok(accepted) => json!({
-                "name": name,
-                "document_id": accepted.document_id,
-                "version": accepted.version,
-                "state": accepted.state,
-            }),
-            Err(error) => {
-                json!({"name": name, "document_id": name, "state": "refused", "reason": error.to_string()})
-            }
-        };
+        let row = delete_one(client, name, wait)?;
         rows.push(row);
     }
     let refused = rows
@@ -80,6 +69,22 @@ fn delete(client: &Client, names: &[String], wait: bool, output: Output) -> Resu
         .count();
     print::result(output, &json!({"documents": rows}), || deleted(&rows))?;
     Ok(Outcome::of(rows.len() - refused, refused))
+}
+
+/// What became of one of them, as it is printed.
+fn delete_one(client: &Client, name: &str, wait: bool) -> Result<Value> {
+    Ok(match client.delete::<Accepted>(&path_of(name)) {
+        Ok(accepted) if wait => gone(client, name, &accepted)?,
+        Ok(accepted) => json!({
+            "name": name,
+            "document_id": accepted.document_id,
+            "version": accepted.version,
+            "state": accepted.state,
+        }),
+        Err(error) => {
+            json!({"name": name, "document_id": name, "state": "refused", "reason": error.to_string()})
+        }
+    })
 }
 
 fn deleted(rows: &[Value]) -> String {

@@ -33,6 +33,18 @@ fn is_moving(found: &Reconciliation) -> bool {
 }
 
 fn text(found: &Reconciliation) -> String {
+    let mut lines = counts(found);
+    let documents = found.missing.iter();
+    lines.extend(documents.map(|id| format!("missing document {id}")));
+    let orphans = found.orphan_chunks.iter();
+    lines.extend(orphans.map(|id| format!("orphan chunk {id}")));
+    let duplicates = found.duplicate_chunks.iter();
+    lines.extend(duplicates.map(|id| format!("duplicate chunk {id}")));
+    lines.push(verdict(found));
+    lines.join("\n")
+}
+
+fn counts(found: &Reconciliation) -> Vec<String> {
     let counts = [
         ("accepted", found.accepted),
         ("searchable", found.searchable),
@@ -43,21 +55,13 @@ fn text(found: &Reconciliation) -> String {
         ("  dead", found.dead),
         ("  in flight", found.in_flight),
     ];
-    let mut lines: Vec<String> = counts
+    counts
         .iter()
         .map(|(name, count)| match name.ends_with(':') {
             true => (*name).to_owned(),
             false => format!("{name:11} {count:>8}"),
         })
-        .collect();
-    let documents = found.missing.iter();
-    lines.extend(documents.map(|id| format!("missing document {id}")));
-    let orphans = found.orphan_chunks.iter();
-    lines.extend(orphans.map(|id| format!("orphan chunk {id}")));
-    let duplicates = found.duplicate_chunks.iter();
-    lines.extend(duplicates.map(|id| format!("duplicate chunk {id}")));
-    lines.push(verdict(found));
-    lines.join("\n")
+        .collect()
 }
 
 /// What all that means, and what to do.

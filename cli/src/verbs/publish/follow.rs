@@ -32,9 +32,7 @@ pub fn follow(
     progress.waits(documents);
     let mut quiescence = Quiescence::new(patience);
     loop {
-        let open: Vec<usize> = (0..documents.len())
-            .filter(|index| documents.get(*index).is_some_and(Published::is_open))
-            .collect();
+        let open = open(documents);
         if open.is_empty() {
             return Ok(());
         }
@@ -48,16 +46,26 @@ pub fn follow(
         };
         progress.look(&seen);
         let names = seen.names();
-        let states: Vec<&str> = open
-            .iter()
-            .filter_map(|index| documents.get(*index))
-            .map(|document| document.state.as_str())
-            .collect();
-        quiescence.look(client, &states, names)?;
+        quiescence.look(client, &states(documents, &open), names)?;
         if documents.iter().any(Published::is_open) {
             std::thread::sleep(POLL);
         }
     }
+}
+
+/// The places of the documents that are on their way.
+fn open(documents: &[Published]) -> Vec<usize> {
+    (0..documents.len())
+        .filter(|index| documents.get(*index).is_some_and(Published::is_open))
+        .collect()
+}
+
+fn states<'d>(documents: &'d [Published], indices: &[usize]) -> Vec<&'d str> {
+    indices
+        .iter()
+        .filter_map(|index| documents.get(*index))
+        .map(|document| document.state.as_str())
+        .collect()
 }
 
 /// What the stages of the server's process are at. Those of other processes do not show, and an

@@ -115,15 +115,7 @@ impl Plan {
     /// Says what paths are relative to where that is not what was named.
     pub(super) fn explain(&self, publish: &Publish, roots: &Roots, all: &[Roots]) {
         let source = roots.source();
-        let mut said: Vec<&Path> = Vec::new();
-        for found in &self.files {
-            let is_plain = found.is_lone || publish.root.is_some();
-            let is_new = roots.containing(&found.root).is_none();
-            if !is_plain && !is_new && !said.contains(&found.root.as_path()) {
-                said.push(&found.root);
-            }
-        }
-        for root in said {
+        for root in self.earlier_roots(publish, roots) {
             print::note(&format!(
                 "paths are relative to {}, from which source {source} was published before",
                 root.display()
@@ -145,6 +137,19 @@ impl Plan {
         };
         let notes = explanation.notes(&self.files, &self.items);
         notes.iter().for_each(|note| print::note(note));
+    }
+
+    /// The folders that paths are relative to because something was published from them before.
+    fn earlier_roots(&self, publish: &Publish, roots: &Roots) -> Vec<&Path> {
+        let mut said: Vec<&Path> = Vec::new();
+        for found in &self.files {
+            let is_plain = found.is_lone || publish.root.is_some();
+            let is_new = roots.containing(&found.root).is_none();
+            if !is_plain && !is_new && !said.contains(&found.root.as_path()) {
+                said.push(&found.root);
+            }
+        }
+        said
     }
 
     /// The title that the one document is given now.
@@ -233,21 +238,24 @@ impl Plan {
         let kept = &self.comparison.kept;
         let source = &self.template.source;
         let object = json!({"source": source, "publish": paths, "delete": gone, "keep": kept});
-        print::result(publish.output, &object, || {
-            let mut lines: Vec<String> = paths
-                .iter()
-                .map(|path| format!("publish  {path}"))
-                .collect();
-            lines.extend(gone.iter().map(|path| format!("delete   {path}")));
-            lines.push(format!(
-                "{} to publish, {} to delete; nothing was done",
-                paths.len(),
-                gone.len()
-            ));
-            lines.join("\n")
-        })?;
+        print::result(publish.output, &object, || text(&paths, &gone))?;
         Ok(Outcome::Done)
     }
+}
+
+/// What would be done, for people.
+fn text(paths: &[&str], gone: &[&str]) -> String {
+    let mut lines: Vec<String> = paths
+        .iter()
+        .map(|path| format!("publish  {path}"))
+        .collect();
+    lines.extend(gone.iter().map(|path| format!("delete   {path}")));
+    lines.push(format!(
+        "{} to publish, {} to delete; nothing was done",
+        paths.len(),
+        gone.len()
+    ));
+    lines.join("\n")
 }
 
 fn from_stdin(publish: &Publish) -> Result<Item> {

@@ -44,6 +44,11 @@ pub fn confirm(comparison: &Comparison, source: &str, prune: Prune) -> Result<()
             .with_hint(hint)
             .into());
     }
+    ask(&question)
+}
+
+/// Asks on the terminal; an error unless the answer is yes.
+fn ask(question: &str) -> Result<()> {
     print::note(&format!("{question} [y/N]"));
     let mut answer = String::new();
     std::io::stdin()

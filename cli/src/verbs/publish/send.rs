@@ -75,17 +75,22 @@ impl Item {
     }
 }
 
+/// How many send at once.
+fn senders(items: &[Item]) -> usize {
+    let is_fetched = |item: &Item| matches!(item.body, Body::Address(_));
+    if items.iter().any(is_fetched) {
+        FETCHERS
+    } else {
+        SENDERS
+    }
+}
+
 impl Sender<'_> {
     /// Sends all of them; what became of each, by path.
     pub fn send_all(&self, items: &[Item], progress: &Progress) -> Vec<Published> {
         let next = AtomicUsize::new(0);
         let sent = Mutex::new(Vec::with_capacity(items.len()));
-        let is_fetched = |item: &Item| matches!(item.body, Body::Address(_));
-        let senders = if items.iter().any(is_fetched) {
-            FETCHERS
-        } else {
-            SENDERS
-        };
+        let senders = senders(items);
         std::thread::scope(|scope| {
             for _ in 0..senders.min(items.len()) {
                 scope.spawn(|| {
@@ -138,23 +143,28 @@ impl Sender<'_> {
         if !item.source_path.is_empty() {
             event.source_path = Some(item.source_path.clone());
         }
-        let bytes = match &item.body {
-            Body::File(file) => {
-                std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?
-            }
-            Body::Bytes(bytes) => bytes.clone(),
-            Body::Address(address) => {
-                let Fetched { bytes, media_type } = self.fetcher.fetch(address)?;
-                event.media_type = event.media_type.or(media_type);
-                event.attributes.link.get_or_insert_with(|| address.clone());
-                bytes
-            }
-        };
+        let bytes = self.content(item, &mut event)?;
         let size = bytes.len() as u64;
         match String::from_utf8(bytes) {
             Ok(text) => event.content = Some(text),
             Err(error) => event.content_base64 = Some(STANDARD.encode(error.as_bytes())),
         }
         Ok((event, size))
+    }
+
+    /// The content of an item; what its address says of it goes into the event.
+    fn content(&self, item: &Item, event: &mut DocumentEvent) -> Result<Vec<u8>> {
+        Ok(match &item.body {
+            Body::File(file) => {
+                std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?
+            }
+            Body::Bytes(bytes) => bytes.clone(),
+            Body::Address(address) => {
+                let Fetched { bytes, media_type } = self.fetcher.fetch(address)?;
+                event.media_type = event.media_type.take().or(media_type);
+                event.attributes.link.get_or_insert_with(|| address.clone());
+                bytes
+            }
+        })
     }
 }

@@ -70,15 +70,7 @@ impl Reader<'_, '_> {
             .storages(storage)
             .filter(|(name, _)| name.starts_with("__attach_version1.0_"))
         {
-            self.parts += 1;
-            let maximum = self.maximum_parts;
-            if self.parts > maximum {
-                return Err(Error::new(
-                    ErrorKind::Invalid,
-                    format!("the message has more than {maximum} attachments"),
-                )
-                .with_hint("split the message, or raise `convert.mail.maximum_parts`"));
-            }
+            self.count_part()?;
             parts.push(self.attachment(&message.within(attachment, SMALL_HEADER)?, depth)?);
         }
         Ok(Part {
@@ -87,6 +79,19 @@ impl Reader<'_, '_> {
             content: Content::Parts(parts),
             ..Part::default()
         })
+    }
+
+    fn count_part(&mut self) -> Result<()> {
+        self.parts += 1;
+        let maximum = self.maximum_parts;
+        if self.parts <= maximum {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Invalid,
+            format!("the message has more than {maximum} attachments"),
+        )
+        .with_hint("split the message, or raise `convert.mail.maximum_parts`"))
     }
 
     /// What the message says of itself, as fields of a mail; those without a value are left out.
@@ -169,35 +174,27 @@ impl Reader<'_, '_> {
     }
 
     fn body(&self, message: &Properties<'_>) -> Result<Option<Part>> {
-        let has_text = |text: &str| text.chars().any(char::is_alphanumeric);
-        let part = |media_type: &str, text: String| {
-            let content = Content::Bytes(text.into_bytes());
-            Part {
-                media_type: media_type.to_owned(),
-                charset: Some("utf-8".to_owned()),
-                content,
-                ..Part::default()
-            }
-        };
         for (property, media_type) in [(id::HTML, "text/html"), (id::BODY, "text/plain")] {
             if let Some(text) = message.text(property)?.filter(|text| has_text(text)) {
-                return Ok(Some(part(media_type, text)));
+                return Ok(Some(text_part(media_type, text)));
             }
         }
-        // A body that cannot be unpacked leaves the rest of the message.
+        let markdown = self.formatted(message)?.filter(|text| has_text(text));
+        Ok(markdown.map(|markdown| text_part("text/markdown", markdown)))
+    }
+
+    /// The formatted body as Markdown. One that cannot be unpacked or read leaves the rest of the
+    /// message, but for one that is over a limit.
+    fn formatted(&self, message: &Properties<'_>) -> Result<Option<String>> {
         let formatted = message
             .bytes(id::RTF_COMPRESSED)?
             .and_then(|packed| compressed_rtf::unpack(&packed));
-        match formatted
+        let read = formatted
             .map(|formatted| rtf::convert(&formatted, self.limits))
-            .transpose()
-        {
+            .transpose();
+        match read {
             Err(error) if error.kind() == ErrorKind::Invalid => Err(error),
-            read => Ok(read
-                .ok()
-                .flatten()
-                .filter(|read| has_text(&read.markdown))
-                .map(|read| part("text/markdown", read.markdown))),
+            read => Ok(read.ok().flatten().map(|read| read.markdown)),
         }
     }
 
@@ -239,16 +236,35 @@ impl Reader<'_, '_> {
             return Ok((MEDIA_TYPE.to_owned(), Content::Message(message, Vec::new())));
         }
         let bytes = attachment.bytes(id::ATTACH_DATA)?.unwrap_or_default();
-        self.bytes_left = self
-            .bytes_left
-            .checked_sub(bytes.len())
-            .ok_or_else(|| properties::damaged("attachments share bytes"))?;
+        self.count_bytes(bytes.len())?;
         let media_type = if stated.is_empty() {
             "application/octet-stream".to_owned()
         } else {
             stated
         };
         Ok((media_type, Content::Bytes(bytes)))
+    }
+
+    /// Attachments have no more bytes than the file, unless some of them are the same bytes.
+    fn count_bytes(&mut self, bytes: usize) -> Result<()> {
+        self.bytes_left = self
+            .bytes_left
+            .checked_sub(bytes)
+            .ok_or_else(|| properties::damaged("attachments share bytes"))?;
+        Ok(())
+    }
+}
+
+fn has_text(text: &str) -> bool {
+    text.chars().any(char::is_alphanumeric)
+}
+
+fn text_part(media_type: &str, text: String) -> Part {
+    Part {
+        media_type: media_type.to_owned(),
+        charset: Some("utf-8".to_owned()),
+        content: Content::Bytes(text.into_bytes()),
+        ..Part::default()
     }
 }
 

@@ -107,12 +107,7 @@ impl Writer {
                 let inline = self.inline(content);
                 self.heading(*level, &inline, out);
             }
-            Read::Paragraph(content) => {
-                let inline = self.inline(content);
-                if !inline.is_blank() {
-                    out.push(Block::Paragraph(inline.markdown()));
-                }
-            }
+            Read::Paragraph(content) => out.extend(self.paragraph(content)),
             Read::List(list) => out.push(self.list(list)),
             Read::Table(table) => self.table(table, out),
             Read::BlockQuote(content) => out.push(Block::Quote(self.blocks(content))),
@@ -123,6 +118,12 @@ impl Writer {
             Read::Rule => out.push(Block::Rule),
             Read::Math(formula) => out.push(Block::Math(formula.clone())),
         }
+    }
+
+    /// `None` if the paragraph shows nothing.
+    fn paragraph(&mut self, content: &[ReadInline]) -> Option<Block> {
+        let inline = self.inline(content);
+        (!inline.is_blank()).then(|| Block::Paragraph(inline.markdown()))
     }
 
     /// A heading without text, but with a picture, is that picture.
@@ -216,16 +217,7 @@ impl Writer {
         for part in content {
             match part {
                 ReadInline::Text { text, style } => out.text(text, look(*style)),
-                ReadInline::Link { content, target } => {
-                    match target {
-                        LinkTarget::External(place) | LinkTarget::Relative(place) => {
-                            out.open_link(place);
-                        }
-                        LinkTarget::Anchor(_) => out.open_link(""),
-                    }
-                    self.write_inline(content, out);
-                    out.close_link();
-                }
+                ReadInline::Link { content, target } => self.link(content, target, out),
                 ReadInline::Image { alt, source } => self.image(alt, source, out),
                 ReadInline::Anchor(_) => {}
                 ReadInline::NoteRef(id) => {
@@ -240,6 +232,17 @@ impl Writer {
                 }
             }
         }
+    }
+
+    fn link(&mut self, content: &[ReadInline], target: &LinkTarget, out: &mut Inline) {
+        match target {
+            LinkTarget::External(place) | LinkTarget::Relative(place) => {
+                out.open_link(place);
+            }
+            LinkTarget::Anchor(_) => out.open_link(""),
+        }
+        self.write_inline(content, out);
+        out.close_link();
     }
 
     fn image(&mut self, alt: &str, source: &ImageSource, out: &mut Inline) {

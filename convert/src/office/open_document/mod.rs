@@ -16,7 +16,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::archive::{Archive, encrypted};
 use crate::document::Converted;
-use crate::limits::{Limits, check_size};
+use crate::limits::Limits;
 
 /// Name and version; the version grows with every change of the output.
 pub(crate) const NAME: &str = "open-document/1";
@@ -49,12 +49,7 @@ pub(crate) fn convert(bytes: &[u8], kind: Kind, limits: &Limits) -> Result<Conve
     .map_err(refused)?;
     limits.check_time()?;
     let written = blocks::write(document, limits)?;
-    check_size(
-        "Markdown",
-        written.markdown.len(),
-        limits.maximum_markdown_bytes,
-        "convert.maximum_markdown_bytes",
-    )?;
+    limits.check_markdown(&written.markdown)?;
     Ok(Converted {
         markdown: written.markdown,
         title: metadata.get("title").cloned().or(written.first_heading),

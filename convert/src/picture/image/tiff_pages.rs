@@ -32,9 +32,7 @@ pub(super) fn each_page(
     limits: &Limits,
     read: &mut dyn FnMut(Page) -> Result<()>,
 ) -> Result<()> {
-    let mut decoder = Decoder::new(Cursor::new(bytes))
-        .map_err(error_of)?
-        .with_limits(decoder_limits(settings));
+    let mut decoder = open(bytes, settings)?;
     let (mut pages, mut failures) = (0, Vec::new());
     loop {
         limits.check_time()?;
@@ -56,10 +54,7 @@ pub(super) fn each_page(
             break;
         }
     }
-    match failures.into_iter().next_back() {
-        Some((count, error)) if count * 2 >= pages => Err(error),
-        _ => Ok(()),
-    }
+    check_damage(failures, pages)
 }
 
 /// The decoder is safe code that asserts what damaged files break.
@@ -95,6 +90,19 @@ fn decoder_limits(settings: &ImageConfig) -> tiff::decoder::Limits {
     allowed.intermediate_buffer_size = pixels.saturating_mul(8);
     allowed.ifd_value_size = MAXIMUM_TAG_BYTES;
     allowed
+}
+
+fn open<'a>(bytes: &'a [u8], settings: &ImageConfig) -> Result<Decoder<Cursor<&'a [u8]>>> {
+    let decoder = Decoder::new(Cursor::new(bytes)).map_err(error_of)?;
+    Ok(decoder.with_limits(decoder_limits(settings)))
+}
+
+/// The last failure, if half of the pages or more have one.
+fn check_damage(failures: Vec<(usize, Error)>, pages: usize) -> Result<()> {
+    match failures.into_iter().next_back() {
+        Some((count, error)) if count * 2 >= pages => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn check_pages(pages: usize, settings: &ImageConfig) -> Result<()> {
@@ -233,7 +241,6 @@ fn white_of(color: ColorType) -> Option<u8> {
 /// Samples of any width as bytes; several samples of less than 8 bits stay packed in one.
 fn eight_bit_samples(buffer: DecodingResult, bits: u8) -> Result<Vec<u8>> {
     let shift = u32::from(bits.saturating_sub(8));
-    let unit = |value: f32| (value.clamp(0.0, 1.0) * 255.0).round() as u8;
     match buffer {
         DecodingResult::U8(values) => Ok(values),
         DecodingResult::U16(values) => Ok(values
@@ -244,12 +251,17 @@ fn eight_bit_samples(buffer: DecodingResult, bits: u8) -> Result<Vec<u8>> {
             .iter()
             .map(|value| (value >> shift.min(24)).min(255) as u8)
             .collect()),
-        DecodingResult::F32(values) => Ok(values.iter().map(|value| unit(*value)).collect()),
+        DecodingResult::F32(values) => Ok(values.iter().map(|value| byte_of(*value)).collect()),
         _ => Err(Error::new(
             ErrorKind::Unsupported,
             format!("TIFF images with signed or other samples of {bits} bits are not read"),
         )),
     }
+}
+
+/// A sample from 0 to 1 as a byte.
+fn byte_of(sample: f32) -> u8 {
+    (sample.clamp(0.0, 1.0) * 255.0).round() as u8
 }
 
 /// Planes one after the other to samples side by side.

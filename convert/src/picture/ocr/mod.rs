@@ -79,6 +79,16 @@ struct Tally {
     left_out: usize,
 }
 
+fn failed(error: &Error) -> Error {
+    Error::new(
+        ErrorKind::Internal,
+        format!("text in a picture cannot be read: {error}"),
+    )
+    .with_hint(
+        "check the models with `tributary models list` and fetch them again with `tributary models pull ocr`",
+    )
+}
+
 impl<'a> PictureReader<'a> {
     /// For one document. `on_page` is told after each page; its error ends the reading, when nobody
     /// waits for it any more.
@@ -161,8 +171,7 @@ impl<'a> PictureReader<'a> {
                 self.tally.borrow_mut().left_out += 1;
                 Ok(None)
             }
-            Err(error) => Err(Error::new(ErrorKind::Internal, format!("text in a picture cannot be read: {error}"))
-                .with_hint("check the models with `tributary models list` and fetch them again with `tributary models pull ocr`")),
+            Err(error) => Err(failed(&error)),
         }
     }
 

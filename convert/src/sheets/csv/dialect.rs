@@ -138,18 +138,23 @@ fn score(sample: &str, delimiter: u8, quotes: Quotes, is_whole: bool) -> Score {
     if !is_whole && widths.len() > 1 && widths.len() < SAMPLE_RECORDS {
         widths.pop();
     }
-    let mut counts: HashMap<usize, usize> = HashMap::new();
-    widths
-        .iter()
-        .for_each(|width| *counts.entry(*width).or_default() += 1);
-    let usual = counts
-        .into_iter()
-        .filter(|(width, _)| *width >= 2)
-        .max_by_key(|(width, count)| (*count, *width));
+    let usual = usual_width(&widths);
     usual.map_or_else(Score::default, |(columns, count)| Score {
         even: count * 1000 / widths.len().max(1),
         columns,
     })
+}
+
+/// The most frequent number of fields that is more than one, and how many records have it.
+fn usual_width(widths: &[usize]) -> Option<(usize, usize)> {
+    let mut counts: HashMap<usize, usize> = HashMap::new();
+    widths
+        .iter()
+        .for_each(|width| *counts.entry(*width).or_default() += 1);
+    counts
+        .into_iter()
+        .filter(|(width, _)| *width >= 2)
+        .max_by_key(|(width, count)| (*count, *width))
 }
 
 #[cfg(test)]

@@ -143,6 +143,18 @@ impl<'a> CsvSource<'a> {
     }
 }
 
+/// Makes cells of the fields that are not empty.
+fn fill<'a>(cells: &mut Vec<Cell<'a>>, fields: &mut Vec<Cow<'a, str>>) {
+    cells.clear();
+    let filled = fields
+        .drain(..)
+        .zip(0..)
+        .filter(|(field, _)| !field.is_empty());
+    cells.extend(
+        filled.map(|(field, column): (Cow<'_, str>, u32)| Cell::new(column, Value::Text(field))),
+    );
+}
+
 impl RowSource for CsvSource<'_> {
     fn visit(
         &mut self,
@@ -156,14 +168,7 @@ impl RowSource for CsvSource<'_> {
         let mut index = 0;
         while index <= last && records.next_into(&mut fields) {
             if index >= first {
-                cells.clear();
-                let filled = fields
-                    .drain(..)
-                    .zip(0..)
-                    .filter(|(field, _)| !field.is_empty());
-                cells.extend(filled.map(|(field, column): (Cow<'_, str>, u32)| {
-                    Cell::new(column, Value::Text(field))
-                }));
+                fill(&mut cells, &mut fields);
                 let row = Row {
                     index,
                     cells: std::mem::take(&mut cells),

@@ -134,8 +134,12 @@ impl<'a> Records<'a> {
                 }
             }
         }
-        // Text between the closing quote and the delimiter belongs to the field; blanks there do
-        // not.
+        Some(self.with_tail(value))
+    }
+
+    /// A quoted value with the text between its closing quote and the delimiter, which belongs to
+    /// the field; blanks there do not.
+    fn with_tail(&mut self, mut value: Cow<'a, str>) -> (Cow<'a, str>, End) {
         let (tail, end) = self.until_delimiter();
         if !tail.trim().is_empty() {
             self.has_stray_quotes = true;
@@ -143,7 +147,7 @@ impl<'a> Records<'a> {
             add(&mut value, tail);
             value = Cow::Owned(format!("\"{value}"));
         }
-        Some((value, end))
+        (value, end)
     }
 }
 

@@ -147,10 +147,7 @@ fn date_letters(code: &str) -> (String, bool) {
                     .take_while(|next| *next != ']')
                     .collect::<String>()
                     .to_ascii_lowercase();
-                is_elapsed |= !inside.is_empty()
-                    && ["h", "m", "s"]
-                        .iter()
-                        .any(|unit| inside.replace(unit, "").is_empty());
+                is_elapsed |= is_elapsed_unit(&inside);
             }
             'A' | 'a' | 'P' | 'p' => letters.push('h'),
             'E' | 'e' | 'G' | 'g' | 'N' | 'n' | 'R' | 'r' | 'L' | 'l' => {}
@@ -158,6 +155,14 @@ fn date_letters(code: &str) -> (String, bool) {
         }
     }
     (letters, is_elapsed)
+}
+
+/// Whether it is `h`, `mm` and the like.
+fn is_elapsed_unit(letters: &str) -> bool {
+    !letters.is_empty()
+        && ["h", "m", "s"]
+            .iter()
+            .any(|unit| letters.replace(unit, "").is_empty())
 }
 
 #[cfg(test)]

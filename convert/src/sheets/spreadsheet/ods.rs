@@ -180,23 +180,25 @@ impl Reader<'_> {
             "spreadsheet" => self.is_spreadsheet = true,
             "table" if self.sheet.is_none() && self.is_spreadsheet => self.start_sheet(tag)?,
             "table-column" => self.column(tag),
-            "table-row" => {
-                if let Some(sheet) = &mut self.sheet {
-                    sheet.row_repeats = number(tag, "number-rows-repeated")
-                        .unwrap_or(1)
-                        .clamp(1, MAXIMUM_ROWS);
-                    // Rows that a filter hides are kept.
-                    sheet.row_hidden = attribute(tag, "visibility")
-                        .is_some_and(|visibility| visibility == "collapse");
-                    sheet.column = 0;
-                }
-            }
+            "table-row" => self.start_row(tag),
             "table-cell" | "covered-table-cell" if self.sheet.is_some() => {
                 self.cell = Some(OpenCell::new(tag))
             }
             _ => {}
         }
         Ok(())
+    }
+
+    fn start_row(&mut self, tag: &BytesStart<'_>) {
+        if let Some(sheet) = &mut self.sheet {
+            sheet.row_repeats = number(tag, "number-rows-repeated")
+                .unwrap_or(1)
+                .clamp(1, MAXIMUM_ROWS);
+            // Rows that a filter hides are kept.
+            sheet.row_hidden =
+                attribute(tag, "visibility").is_some_and(|visibility| visibility == "collapse");
+            sheet.column = 0;
+        }
     }
 
     fn start_sheet(&mut self, tag: &BytesStart<'_>) -> Result<()> {
@@ -261,11 +263,11 @@ impl Reader<'_> {
         };
         let keeps_hidden = self.bounds.settings.hidden_rows_and_columns;
         let has_content = sheet.cells.row.cells.iter().any(|cell| !cell.is_blank());
+        let last = sheet
+            .row
+            .saturating_add(sheet.row_repeats)
+            .min(MAXIMUM_ROWS);
         if has_content && !sheet.is_hidden && (!sheet.row_hidden || keeps_hidden) {
-            let last = sheet
-                .row
-                .saturating_add(sheet.row_repeats)
-                .min(MAXIMUM_ROWS);
             let rows = u64::from(last.saturating_sub(sheet.row));
             let cells = sheet.cells.row.cells.len() as u64;
             sheet.builder.check_room(rows * cells)?;
@@ -274,10 +276,7 @@ impl Reader<'_> {
                 sheet.builder.push(&mut sheet.cells.row)?;
             }
         }
-        sheet.row = sheet
-            .row
-            .saturating_add(sheet.row_repeats)
-            .min(MAXIMUM_ROWS);
+        sheet.row = last;
         sheet.cells.begin(sheet.row);
         Ok(())
     }

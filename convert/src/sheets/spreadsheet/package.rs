@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use tributary_schemas::{Error, ErrorKind, Result};
 use zip::ZipArchive;
+use zip::result::ZipError;
 
 use super::Bounds;
 
@@ -51,22 +52,41 @@ struct Counted<R> {
     unpacked: u64,
 }
 
+fn no_directory(error: &ZipError) -> Error {
+    let message = format!("the ZIP container has no readable directory at its end: {error}");
+    Error::new(ErrorKind::Corrupt, message)
+        .with_hint("the file is damaged or cut off; send it again")
+}
+
+fn check_parts(parts: usize) -> Result<()> {
+    if parts <= MAXIMUM_PARTS {
+        return Ok(());
+    }
+    let message = format!("the ZIP container has {parts} parts, more than {MAXIMUM_PARTS}");
+    Err(Error::new(ErrorKind::Invalid, message).with_hint("split the workbook"))
+}
+
+/// Why a part cannot be read: encrypted, or damaged.
+fn refused(name: &str, error: &ZipError) -> Error {
+    let is_encrypted = match error {
+        ZipError::InvalidPassword => true,
+        ZipError::UnsupportedArchive(reason) => reason.to_lowercase().contains("password"),
+        _ => false,
+    };
+    if is_encrypted {
+        return super::encrypted("a password on the ZIP container");
+    }
+    Error::new(
+        ErrorKind::Corrupt,
+        format!("the part {name} cannot be unpacked: {error}"),
+    )
+}
+
 impl<'a> Package<'a> {
     /// Reads the directory.
     pub(super) fn open(bytes: &'a [u8], bounds: Bounds<'_>) -> Result<Self> {
-        let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
-            let message =
-                format!("the ZIP container has no readable directory at its end: {error}");
-            Error::new(ErrorKind::Corrupt, message)
-                .with_hint("the file is damaged or cut off; send it again")
-        })?;
-        if archive.len() > MAXIMUM_PARTS {
-            let message = format!(
-                "the ZIP container has {} parts, more than {MAXIMUM_PARTS}",
-                archive.len()
-            );
-            return Err(Error::new(ErrorKind::Invalid, message).with_hint("split the workbook"));
-        }
+        let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| no_directory(&error))?;
+        check_parts(archive.len())?;
         let maximum = bounds.settings.maximum_unpacked_bytes;
         let mut package = Self {
             archive,
@@ -107,23 +127,10 @@ impl<'a> Package<'a> {
         let Some(index) = self.parts.get(&normal(name)) else {
             return Ok(None);
         };
-        let unreadable = |error| {
-            Error::new(
-                ErrorKind::Corrupt,
-                format!("the part {name} cannot be unpacked: {error}"),
-            )
-        };
-        let file = self.archive.by_index(*index).map_err(|error| match error {
-            zip::result::ZipError::InvalidPassword => {
-                super::encrypted("a password on the ZIP container")
-            }
-            zip::result::ZipError::UnsupportedArchive(reason)
-                if reason.to_lowercase().contains("password") =>
-            {
-                super::encrypted("a password on the ZIP container")
-            }
-            other => unreadable(other),
-        })?;
+        let file = self
+            .archive
+            .by_index(*index)
+            .map_err(|error| refused(name, &error))?;
         let counted = Counted {
             packed: file.compressed_size(),
             inner: Box::new(file) as Box<dyn Read>,

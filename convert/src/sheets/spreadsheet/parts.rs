@@ -168,26 +168,27 @@ pub(super) fn drawing_texts(
         let Ok(Some(part)) = package.part(&name) else {
             continue;
         };
-        let mut xml = Xml::new(part, &name);
-        let (mut in_text, mut paragraph, mut bytes) = (false, String::new(), 0);
-        while let Ok(event) = xml.next() {
-            match &event {
-                Event::Start(tag) if is(tag, "t") => in_text = true,
-                Event::End(tag) if tag.local_name().as_ref() == "t" => in_text = false,
-                Event::End(tag)
-                    if tag.local_name().as_ref() == "p" && !paragraph.trim().is_empty() =>
-                {
-                    bytes += paragraph.len();
-                    texts.push(std::mem::take(&mut paragraph));
-                }
-                Event::Eof => break,
-                event if in_text => add_text(event, &mut paragraph),
-                _ => {}
-            }
-            if bytes > MAXIMUM_DRAWING_BYTES {
-                break;
-            }
-        }
+        read_drawing(Xml::new(part, &name), &mut texts);
     }
     texts
+}
+
+fn read_drawing(mut xml: Xml<'_>, texts: &mut Vec<String>) {
+    let (mut in_text, mut paragraph, mut bytes) = (false, String::new(), 0);
+    while let Ok(event) = xml.next() {
+        match &event {
+            Event::Start(tag) if is(tag, "t") => in_text = true,
+            Event::End(tag) if tag.local_name().as_ref() == "t" => in_text = false,
+            Event::End(tag) if tag.local_name().as_ref() == "p" && !paragraph.trim().is_empty() => {
+                bytes += paragraph.len();
+                texts.push(std::mem::take(&mut paragraph));
+            }
+            Event::Eof => break,
+            event if in_text => add_text(event, &mut paragraph),
+            _ => {}
+        }
+        if bytes > MAXIMUM_DRAWING_BYTES {
+            break;
+        }
+    }
 }

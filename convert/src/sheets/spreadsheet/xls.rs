@@ -36,14 +36,7 @@ struct Listed {
 
 /// The workbook stream of an OLE2 container.
 pub(super) fn stream(bytes: &[u8]) -> Result<Vec<u8>> {
-    let damaged = |error: std::io::Error| {
-        Error::new(
-            ErrorKind::Corrupt,
-            format!("the OLE2 container cannot be read: {error}"),
-        )
-        .with_hint("the file is damaged or cut off; send it again")
-    };
-    let mut container = cfb::CompoundFile::open(Cursor::new(bytes)).map_err(damaged)?;
+    let mut container = cfb::CompoundFile::open(Cursor::new(bytes)).map_err(unreadable)?;
     if container.exists("/EncryptedPackage") || container.exists("/EncryptionInfo") {
         return Err(encrypted("a password of Excel 2007 or later"));
     }
@@ -66,9 +59,17 @@ pub(super) fn stream(bytes: &[u8]) -> Result<Vec<u8>> {
             .read_to_end(&mut stream)
     });
     match result {
-        Err(error) if stream.is_empty() => Err(damaged(error)),
+        Err(error) if stream.is_empty() => Err(unreadable(error)),
         _ => Ok(stream),
     }
+}
+
+fn unreadable(error: std::io::Error) -> Error {
+    Error::new(
+        ErrorKind::Corrupt,
+        format!("the OLE2 container cannot be read: {error}"),
+    )
+    .with_hint("the file is damaged or cut off; send it again")
 }
 
 /// Reads all sheets that are wanted.

@@ -136,11 +136,7 @@ impl Found {
             | kind::NUMBER
             | kind::LABEL
             | kind::BOOLEAN_OR_ERROR
-            | kind::RK => {
-                if let Some((row, column)) = u16_at(data, 0).zip(u16_at(data, 2)) {
-                    self.places.push((row, column, record.position as u32, 0));
-                }
-            }
+            | kind::RK => self.note_cell(&record),
             kind::MULTIPLE_RK => self.note_numbers(&record),
             kind::MERGED_CELLS => self.merges.extend(merged(data)),
             kind::FILTER_MODE => self.is_filtered = true,
@@ -148,11 +144,21 @@ impl Found {
                 self.hidden_rows.extend(u16_at(data, 0))
             }
             kind::COLUMN_INFO if data.get(8).is_some_and(|flags| flags & 1 != 0) => {
-                if let Some((first, last)) = u16_at(data, 0).zip(u16_at(data, 2)) {
-                    self.hidden_columns.extend(first..=last.min(255));
-                }
+                self.hide_columns(data);
             }
             _ => {}
+        }
+    }
+
+    fn note_cell(&mut self, record: &Record<'_>) {
+        if let Some((row, column)) = u16_at(record.data, 0).zip(u16_at(record.data, 2)) {
+            self.places.push((row, column, record.position as u32, 0));
+        }
+    }
+
+    fn hide_columns(&mut self, data: &[u8]) {
+        if let Some((first, last)) = u16_at(data, 0).zip(u16_at(data, 2)) {
+            self.hidden_columns.extend(first..=last.min(255));
         }
     }
 

@@ -60,19 +60,8 @@ impl<'a> Records<'a> {
         let Some(first) = self.byte()? else {
             return Ok(None);
         };
-        let kind = if first & 0x80 == 0 {
-            u32::from(first)
-        } else {
-            u32::from(first & 0x7F) | u32::from(self.expected_byte()? & 0x7F) << 7
-        };
-        let mut length = 0;
-        for shift in [0, 7, 14, 21] {
-            let byte = self.expected_byte()?;
-            length |= u64::from(byte & 0x7F) << shift;
-            if byte & 0x80 == 0 {
-                break;
-            }
-        }
+        let kind = self.kind(first)?;
+        let length = self.length()?;
         self.data.clear();
         if length > MAXIMUM_RECORD_BYTES {
             return Err(self.damaged("has a record that is too long"));
@@ -86,6 +75,28 @@ impl<'a> Records<'a> {
             return Err(self.damaged("ends early"));
         }
         Ok(Some((kind, &self.data)))
+    }
+
+    /// A record's type, which has one byte or two.
+    fn kind(&mut self, first: u8) -> Result<u32> {
+        Ok(if first & 0x80 == 0 {
+            u32::from(first)
+        } else {
+            u32::from(first & 0x7F) | u32::from(self.expected_byte()? & 0x7F) << 7
+        })
+    }
+
+    /// A record's length in bytes: up to four times seven bits, the lowest first.
+    fn length(&mut self) -> Result<u64> {
+        let mut length = 0;
+        for shift in [0, 7, 14, 21] {
+            let byte = self.expected_byte()?;
+            length |= u64::from(byte & 0x7F) << shift;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        Ok(length)
     }
 
     fn byte(&mut self) -> Result<Option<u8>> {

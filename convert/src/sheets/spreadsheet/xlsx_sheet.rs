@@ -114,12 +114,7 @@ impl SheetReader<'_> {
             "row" => self.start_row(tag),
             "sheetPr" => self.is_filtered = truth(tag, "filterMode"),
             "col" if truth(tag, "hidden") && self.hidden_columns.len() < MAXIMUM_HIDDEN_RANGES => {
-                let (first, last): (u32, u32) = (
-                    number(tag, "min").unwrap_or(0),
-                    number(tag, "max").unwrap_or(0),
-                );
-                self.hidden_columns
-                    .extend(first.checked_sub(1).zip(last.checked_sub(1)));
+                self.hide_columns(tag);
             }
             "mergeCell" => {
                 if let Some(range) = attribute(tag, "ref").and_then(|name| parse_range(&name)) {
@@ -129,6 +124,15 @@ impl SheetReader<'_> {
             "hyperlink" => self.hyperlink(tag, builder),
             _ => {}
         }
+    }
+
+    fn hide_columns(&mut self, tag: &BytesStart<'_>) {
+        let (first, last): (u32, u32) = (
+            number(tag, "min").unwrap_or(0),
+            number(tag, "max").unwrap_or(0),
+        );
+        self.hidden_columns
+            .extend(first.checked_sub(1).zip(last.checked_sub(1)));
     }
 
     fn end(&mut self, name: &str, builder: &mut SheetBuilder<'_>) -> Result<()> {
@@ -205,32 +209,38 @@ impl SheetReader<'_> {
         let text = self.open.value.as_str();
         let value = match self.open.kind.as_str() {
             _ if text.is_empty() => Value::Empty,
-            "s" => {
-                let shared = text
-                    .trim()
-                    .parse()
-                    .ok()
-                    .and_then(|index| self.context.texts.get(index));
-                shared.map_or(Value::Empty, |text| {
-                    Value::Text(Cow::Owned(unescaped(text)))
-                })
-            }
+            "s" => self.shared_text(text),
             "str" | "inlineStr" => Value::Text(Cow::Owned(unescaped(text))),
             "b" => Value::Boolean(matches!(text.trim(), "1" | "true")),
             "e" => Value::Error(Cow::Owned(text.trim().to_owned())),
             "d" => iso_date(text.trim()),
-            _ => {
-                let Ok(number) = text.trim().parse::<f64>() else {
-                    return Cell::new(column, Value::Text(Cow::Owned(text.to_owned())));
-                };
-                return self.context.styles.format(self.open.style).cell(
-                    column,
-                    number,
-                    self.context.is_1904,
-                );
-            }
+            _ => return self.number(text),
         };
         Cell::new(column, value)
+    }
+
+    /// The text with that number; empty if there is none.
+    fn shared_text(&self, number: &str) -> Value<'static> {
+        let shared = number
+            .trim()
+            .parse()
+            .ok()
+            .and_then(|index| self.context.texts.get(index));
+        shared.map_or(Value::Empty, |text| {
+            Value::Text(Cow::Owned(unescaped(text)))
+        })
+    }
+
+    /// A number in the format of the cell; text if it is none.
+    fn number(&self, text: &str) -> Cell<'static> {
+        let column = self.open.column;
+        let Ok(number) = text.trim().parse::<f64>() else {
+            return Cell::new(column, Value::Text(Cow::Owned(text.to_owned())));
+        };
+        self.context
+            .styles
+            .format(self.open.style)
+            .cell(column, number, self.context.is_1904)
     }
 
     fn hyperlink(&self, tag: &BytesStart<'_>, builder: &mut SheetBuilder<'_>) {

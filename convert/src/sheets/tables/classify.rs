@@ -89,7 +89,7 @@ fn number(text: &str) -> Option<Value<'static>> {
     {
         return None;
     }
-    if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+    if is_digits(digits) {
         // Longer ones are identifiers: as numbers they would lose digits.
         return text.parse().ok().map(Value::Integer);
     }
@@ -111,7 +111,6 @@ fn grouped(text: &str) -> Option<Value<'static>> {
         .map_or((text, None), |(whole, decimals)| (whole, Some(decimals)));
     let mut groups = whole.trim_start_matches('-').split(',');
     let first = groups.next()?;
-    let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
     if first.is_empty()
         || first.len() > 3
         || !is_digits(first)
@@ -128,6 +127,10 @@ fn grouped(text: &str) -> Option<Value<'static>> {
     } else {
         plain.parse().ok().map(Value::Real)
     }
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn date_or_time(text: &str) -> Option<Value<'static>> {

@@ -225,6 +225,20 @@ pub(crate) struct Inserter<'a> {
     database: &'a Database,
 }
 
+/// A value as the database stores it; text is left out of columns that have none.
+fn bound<'v>(value: &'v Value<'_>, column_type: ColumnType) -> ValueRef<'v> {
+    match value {
+        Value::Integer(number) if column_type == ColumnType::Real => ValueRef::Real(*number as f64),
+        Value::Integer(number) => ValueRef::Integer(*number),
+        Value::Real(number) => ValueRef::Real(*number),
+        Value::Boolean(truth) => ValueRef::Integer(i64::from(*truth)),
+        Value::Date(text) | Value::DateTime(text) | Value::Time(text) => {
+            ValueRef::Text(text.as_bytes())
+        }
+        Value::Empty | Value::Text(_) | Value::Error(_) => ValueRef::Null,
+    }
+}
+
 impl Inserter<'_> {
     /// Adds a row; `untyped` cells are text that the column's type tells how to read.
     pub(crate) fn add(&mut self, row: &Row<'_>, columns: &[Column], untyped: bool) -> Result<()> {
@@ -268,18 +282,7 @@ impl Inserter<'_> {
             Value::Text(text) if untyped && !is_missing(text) => understand(text),
             value => value.clone(),
         };
-        let value = match &understood {
-            Value::Integer(number) if column_type == ColumnType::Real => {
-                ValueRef::Real(*number as f64)
-            }
-            Value::Integer(number) => ValueRef::Integer(*number),
-            Value::Real(number) => ValueRef::Real(*number),
-            Value::Boolean(truth) => ValueRef::Integer(i64::from(*truth)),
-            Value::Date(text) | Value::DateTime(text) | Value::Time(text) => {
-                ValueRef::Text(text.as_bytes())
-            }
-            Value::Empty | Value::Text(_) | Value::Error(_) => ValueRef::Null,
-        };
+        let value = bound(&understood, column_type);
         self.statement
             .raw_bind_parameter(place, ToSqlOutput::Borrowed(value))
     }

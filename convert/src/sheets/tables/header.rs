@@ -28,14 +28,7 @@ pub(crate) struct Head {
 /// over columns or rows).
 pub(crate) fn find(rows: &[Row<'_>], untyped: bool, merged_rows: &dyn Fn(u32) -> usize) -> Head {
     let widest = rows.iter().map(filled).max().unwrap_or(0);
-    let titles = if widest < 2 {
-        0
-    } else {
-        rows.iter()
-            .take(MAXIMUM_TITLES)
-            .take_while(|row| is_title(row, merged_rows(row.index) > 1))
-            .count()
-    };
+    let titles = count_titles(rows, widest, merged_rows);
     let (Some(first), Some(body)) = (rows.get(titles), rows.get(titles + 1..)) else {
         return Head::default();
     };
@@ -56,6 +49,16 @@ pub(crate) fn find(rows: &[Row<'_>], untyped: bool, merged_rows: &dyn Fn(u32) ->
         titles,
         header_rows,
     }
+}
+
+fn count_titles(rows: &[Row<'_>], widest: usize, merged_rows: &dyn Fn(u32) -> usize) -> usize {
+    if widest < 2 {
+        return 0;
+    }
+    rows.iter()
+        .take(MAXIMUM_TITLES)
+        .take_while(|row| is_title(row, merged_rows(row.index) > 1))
+        .count()
 }
 
 fn filled(row: &Row<'_>) -> usize {

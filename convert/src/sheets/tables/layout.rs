@@ -141,25 +141,27 @@ fn cut(areas: Vec<Area>, depth: usize, found: &mut Vec<Area>) {
         found.push(all);
         return;
     }
-    let bands = groups(areas, |area| (area.top, area.bottom), 0);
-    if bands.len() > 1 {
-        bands
-            .into_iter()
-            .for_each(|band| cut(band, depth - 1, found));
-        return;
-    }
-    let band = bands.into_iter().flatten().collect();
-    let blocks = columns(band, all);
-    let parts = match <[_; 1]>::try_from(blocks) {
-        Ok([block]) => diagonal(block),
-        Err(blocks) => blocks,
-    };
+    let parts = parts(areas, all);
     if parts.len() > 1 {
         parts
             .into_iter()
             .for_each(|part| cut(part, depth - 1, found));
     } else {
         found.push(all);
+    }
+}
+
+/// The bands of what stands in `all`; of a single band its columns, of a single column the tables
+/// that stand corner to corner.
+fn parts(areas: Vec<Area>, all: Area) -> Vec<Vec<Area>> {
+    let bands = groups(areas, |area| (area.top, area.bottom), 0);
+    if bands.len() > 1 {
+        return bands;
+    }
+    let band = bands.into_iter().flatten().collect();
+    match <[_; 1]>::try_from(columns(band, all)) {
+        Ok([block]) => diagonal(block),
+        Err(blocks) => blocks,
     }
 }
 

@@ -187,12 +187,7 @@ pub(crate) fn escaped(text: &str) -> String {
 /// Text on one line with the marks escaped that Markdown would read; line ends become `<br>`, other
 /// control characters blanks.
 fn write_escaped(text: &str, in_link: bool, out: &mut String) {
-    let is_plain = |byte: u8| {
-        byte.is_ascii_alphanumeric()
-            || byte >= 0x80
-            || matches!(byte, b' ' | b'.' | b',' | b':' | b'-' | b'/' | b'(' | b')')
-    };
-    if text.bytes().all(is_plain) && !text.contains(['\u{2028}', '\u{2029}', '\u{85}']) {
+    if is_plain(text) {
         out.push_str(text);
         return;
     }
@@ -214,6 +209,16 @@ fn write_escaped(text: &str, in_link: bool, out: &mut String) {
         }
         previous = Some(character);
     }
+}
+
+/// Whether no character of the text means anything to Markdown.
+fn is_plain(text: &str) -> bool {
+    let is_plain = |byte: u8| {
+        byte.is_ascii_alphanumeric()
+            || byte >= 0x80
+            || matches!(byte, b' ' | b'.' | b',' | b':' | b'-' | b'/' | b'(' | b')')
+    };
+    text.bytes().all(is_plain) && !text.contains(['\u{2028}', '\u{2029}', '\u{85}'])
 }
 
 /// A paragraph of one cell: what would begin a heading, list, quote or rule is escaped.

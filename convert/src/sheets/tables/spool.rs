@@ -197,17 +197,7 @@ fn encode_text(text: &str, out: &mut Vec<u8>, tag: u8) -> u8 {
 fn decode<'a>(rest: &mut &'a [u8]) -> Option<Cell<'a>> {
     let column = u32::from_le_bytes(take(rest)?);
     let [flags] = take(rest)?;
-    let value = match flags & 0x0F {
-        1 => Value::Integer(i64::from_le_bytes(take(rest)?)),
-        2 => Value::Real(f64::from_le_bytes(take(rest)?)),
-        3 => Value::Boolean(take::<1>(rest)? == [1]),
-        4 => Value::Text(take_text(rest)?),
-        5 => Value::Date(take_text(rest)?),
-        6 => Value::DateTime(take_text(rest)?),
-        7 => Value::Time(take_text(rest)?),
-        8 => Value::Error(take_text(rest)?),
-        _ => Value::Empty,
-    };
+    let value = decode_value(rest, flags & 0x0F)?;
     let shown = if flags & HAS_SHOWN == 0 {
         None
     } else {
@@ -223,6 +213,20 @@ fn decode<'a>(rest: &mut &'a [u8]) -> Option<Cell<'a>> {
         value,
         shown,
         link,
+    })
+}
+
+fn decode_value<'a>(rest: &mut &'a [u8], kind: u8) -> Option<Value<'a>> {
+    Some(match kind {
+        1 => Value::Integer(i64::from_le_bytes(take(rest)?)),
+        2 => Value::Real(f64::from_le_bytes(take(rest)?)),
+        3 => Value::Boolean(take::<1>(rest)? == [1]),
+        4 => Value::Text(take_text(rest)?),
+        5 => Value::Date(take_text(rest)?),
+        6 => Value::DateTime(take_text(rest)?),
+        7 => Value::Time(take_text(rest)?),
+        8 => Value::Error(take_text(rest)?),
+        _ => Value::Empty,
     })
 }
 

@@ -131,6 +131,29 @@ struct Conversion<'a> {
     unread: usize,
 }
 
+/// The entry that begins with the record of a slide; its texts are the others.
+fn listed_slide(part: &[Record]) -> Option<Listed> {
+    let entry = part
+        .first()
+        .filter(|record| record.kind == kinds::SLIDE_PERSIST)?;
+    let outline = texts(part.iter().copied()).into_iter().map(Some).collect();
+    Some(Listed {
+        object: u32_at(entry.content, 0)?,
+        identifier: u32_at(entry.content, 12)?,
+        outline,
+    })
+}
+
+/// The notes that a slide names.
+fn listed_notes<'n>(slide: &[u8], notes: &'n mut [Listed]) -> Option<&'n mut Listed> {
+    let identifier = first(slide, kinds::SLIDE_ATOM)
+        .and_then(|atom| u32_at(atom.content, 16))
+        .filter(|number| *number != 0)?;
+    notes
+        .iter_mut()
+        .find(|listed| listed.identifier == identifier)
+}
+
 impl Conversion<'_> {
     fn pages(&mut self) -> Result<String> {
         let (mut slides, mut notes) = (self.listed(0), self.listed(2));
@@ -164,18 +187,7 @@ impl Conversion<'_> {
         };
         let inner: Vec<Record> = records(list.content).collect();
         let parts = inner.chunk_by(|_, next| next.kind != kinds::SLIDE_PERSIST);
-        let read = |part: &[Record]| {
-            let entry = part
-                .first()
-                .filter(|record| record.kind == kinds::SLIDE_PERSIST)?;
-            let outline = texts(part.iter().copied()).into_iter().map(Some).collect();
-            Some(Listed {
-                object: u32_at(entry.content, 0)?,
-                identifier: u32_at(entry.content, 12)?,
-                outline,
-            })
-        };
-        parts.filter_map(read).collect()
+        parts.filter_map(listed_slide).collect()
     }
 
     fn page(&mut self, index: usize, listed: &mut Listed, notes: &mut [Listed]) -> String {
@@ -265,14 +277,7 @@ impl Conversion<'_> {
 
     /// The speaker's notes of a slide.
     fn notes(&self, slide: &[u8], notes: &mut [Listed]) -> Vec<Block> {
-        let identifier = first(slide, kinds::SLIDE_ATOM)
-            .and_then(|atom| u32_at(atom.content, 16))
-            .filter(|number| *number != 0);
-        let listed = identifier.and_then(|identifier| {
-            notes
-                .iter_mut()
-                .find(|listed| listed.identifier == identifier)
-        });
+        let listed = listed_notes(slide, notes);
         let Some(listed) = listed else {
             return Vec::new();
         };

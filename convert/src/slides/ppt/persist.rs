@@ -31,16 +31,7 @@ impl<'a> Objects<'a> {
         if u32_at(current_user, 12) == Some(ENCRYPTED) {
             return Err(encrypted());
         }
-        let stated = size_at(current_user, 16).filter(|at| edit_at(stream, *at).is_some());
-        let newest = stated.or_else(|| last_edit(stream)).ok_or_else(|| {
-            Error::new(
-                ErrorKind::Corrupt,
-                "the stream `PowerPoint Document` has no edit that can be found",
-            )
-            .with_hint(
-                "the file is damaged; open it in PowerPoint or LibreOffice and save it again",
-            )
-        })?;
+        let newest = newest_edit(current_user, stream)?;
         let mut objects = Self {
             stream,
             offsets: HashMap::new(),
@@ -107,6 +98,18 @@ fn edit_at(stream: &[u8], at: usize) -> Option<&[u8]> {
     record_at(stream, at)
         .filter(|record| record.kind == kinds::USER_EDIT && record.content.len() >= 20)
         .map(|record| record.content)
+}
+
+/// Where the newest edit stands: where `current_user` says, else the last one that is found.
+fn newest_edit(current_user: &[u8], stream: &[u8]) -> Result<usize> {
+    let stated = size_at(current_user, 16).filter(|at| edit_at(stream, *at).is_some());
+    stated.or_else(|| last_edit(stream)).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Corrupt,
+            "the stream `PowerPoint Document` has no edit that can be found",
+        )
+        .with_hint("the file is damaged; open it in PowerPoint or LibreOffice and save it again")
+    })
 }
 
 /// The last thing that looks like an edit, for files whose `Current User` is damaged.

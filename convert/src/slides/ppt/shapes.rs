@@ -119,17 +119,22 @@ fn frame(content: &[u8]) -> Option<Frame> {
     }
     let anchor = first(content, kinds::ANCHOR)?.content;
     if anchor.len() >= 16 {
-        let number = |at: usize| u32_at(anchor, at).map(|number| i64::from(number.cast_signed()));
-        let (top, left, right, bottom) = (number(0)?, number(4)?, number(8)?, number(12)?);
-        return Some(Frame {
-            left,
-            top,
-            width: right - left,
-            height: bottom - top,
-        });
+        return wide_anchor(anchor);
     }
     let number = |at: usize| u16_at(anchor, at).map(|number| i64::from(number.cast_signed()));
     let (top, left, right, bottom) = (number(0)?, number(2)?, number(4)?, number(6)?);
+    Some(Frame {
+        left,
+        top,
+        width: right - left,
+        height: bottom - top,
+    })
+}
+
+/// An anchor of four numbers of 32 bits.
+fn wide_anchor(anchor: &[u8]) -> Option<Frame> {
+    let number = |at: usize| u32_at(anchor, at).map(|number| i64::from(number.cast_signed()));
+    let (top, left, right, bottom) = (number(0)?, number(4)?, number(8)?, number(12)?);
     Some(Frame {
         left,
         top,

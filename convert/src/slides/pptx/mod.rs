@@ -105,6 +105,14 @@ pub(crate) fn convert(bytes: &[u8], settings: &SlidesConfig, limits: &Limits) ->
     })
 }
 
+fn is_notes_body(shape: &model::Shape, parents: &Parents) -> bool {
+    let is_body = shape
+        .placeholder
+        .as_ref()
+        .is_some_and(|known| !matches!(known.kind.as_str(), "sldImg" | "title"));
+    is_body && parents.role(shape) == Role::Body
+}
+
 impl<'b> Conversion<'b> {
     /// Markdown of all slides, a form feed between them.
     fn pages(&mut self) -> Result<String> {
@@ -259,13 +267,10 @@ impl<'b> Conversion<'b> {
             return Ok(Vec::new());
         };
         let parents = Parents::default();
-        let bodies = page.shapes.iter().filter(|shape| {
-            let is_body = shape
-                .placeholder
-                .as_ref()
-                .is_some_and(|known| !matches!(known.kind.as_str(), "sldImg" | "title"));
-            is_body && parents.role(shape) == Role::Body
-        });
+        let bodies = page
+            .shapes
+            .iter()
+            .filter(|shape| is_notes_body(shape, &parents));
         let notes: Vec<Block> = bodies
             .flat_map(|shape| {
                 slide::paragraphs(&shape.body, |paragraph| parents.bullet(shape, paragraph))

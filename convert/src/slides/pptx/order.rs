@@ -119,9 +119,13 @@ fn parts(shapes: &mut [Shape], direction: Extent, tolerance: i64, least: i64) ->
         }
         end = Some(end.map_or(shape_end, |end| end.max(shape_end)));
     }
+    cut_at(shapes, &lengths)
+}
+
+fn cut_at<'s>(shapes: &'s mut [Shape], lengths: &[usize]) -> Vec<&'s mut [Shape]> {
     let (mut parts, mut rest) = (Vec::with_capacity(lengths.len()), shapes);
     for length in lengths {
-        let (part, after) = rest.split_at_mut(length.min(rest.len()));
+        let (part, after) = rest.split_at_mut((*length).min(rest.len()));
         parts.push(part);
         rest = after;
     }

@@ -218,19 +218,19 @@ fn graphic(xml: &mut XmlReader, links: &Relationships, shape: &mut Shape) -> Res
                     .map_or(Content::Nothing, |id| Content::Diagram(id.into_owned()));
                 xml.skip()?;
             }
-            "pic" => {
-                let inner = self::shape(xml, links)?;
-                shape.content = inner.content;
-                shape.alt = if shape.alt.is_empty() {
-                    inner.alt
-                } else {
-                    std::mem::take(&mut shape.alt)
-                };
-            }
+            "pic" => show_picture(self::shape(xml, links)?, shape),
             _ => xml.skip()?,
         }
     }
     Ok(())
+}
+
+/// Lets a frame show the picture of its object; its own words for it come first.
+fn show_picture(picture: Shape, shape: &mut Shape) {
+    shape.content = picture.content;
+    if shape.alt.is_empty() {
+        shape.alt = picture.alt;
+    }
 }
 
 fn table(xml: &mut XmlReader, links: &Relationships) -> Result<Vec<Vec<Cell>>> {

@@ -155,10 +155,7 @@ fn run_style(
     let mut font = None;
     while let Some(child) = xml.child()? {
         if child.name() == "hlinkClick" {
-            let target = child
-                .prefixed_attribute("id")
-                .and_then(|id| links.get(&id).filter(|link| link.is_external));
-            style.link = target.map(|link| Rc::from(link.target.as_str()));
+            style.link = external_link(&child, links);
         } else if child.name() == "sym" {
             font = child
                 .attribute("typeface")
@@ -167,6 +164,12 @@ fn run_style(
         xml.skip()?;
     }
     Ok((style, font))
+}
+
+fn external_link(element: &Element, links: &Relationships) -> Option<Rc<str>> {
+    let id = element.prefixed_attribute("id")?;
+    let link = links.get(&id).filter(|link| link.is_external)?;
+    Some(Rc::from(link.target.as_str()))
 }
 
 /// `_x000B_` and the like, as which characters are written that XML has not.

@@ -86,12 +86,7 @@ fn flatten(prefix: &str, tree: &Tree, depth: usize, metadata: &mut BTreeMap<Stri
     match tree {
         Tree::Record(entries) => {
             for (name, value) in entries.iter().filter(|(name, _)| !name.is_empty()) {
-                let name = name.trim().to_lowercase();
-                let full = if prefix.is_empty() {
-                    name
-                } else {
-                    format!("{prefix}.{name}")
-                };
+                let full = joined_name(prefix, &name.trim().to_lowercase());
                 flatten(&full, value, depth + 1, metadata);
             }
         }
@@ -106,6 +101,14 @@ fn flatten(prefix: &str, tree: &Tree, depth: usize, metadata: &mut BTreeMap<Stri
                 metadata.insert(prefix.to_owned(), text.to_owned());
             }
         }
+    }
+}
+
+fn joined_name(prefix: &str, name: &str) -> String {
+    if prefix.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{prefix}.{name}")
     }
 }
 

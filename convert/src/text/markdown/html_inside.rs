@@ -122,14 +122,8 @@ pub(super) fn inline_replacement(
     if tag.starts_with("<!--") || tag.starts_with("<?") {
         return Some(String::new());
     }
-    let name: String = tag
-        .trim_start_matches(['<', '/'])
-        .chars()
-        .take_while(char::is_ascii_alphanumeric)
-        .collect::<String>()
-        .to_ascii_lowercase();
     let closes = tag.starts_with("</");
-    match name.as_str() {
+    match tag_name(tag).as_str() {
         "a" if closes => Some(anchors.0.pop().unwrap_or_default()),
         "a" => Some(open_anchor(tag, anchors)),
         "img" => {
@@ -146,6 +140,15 @@ pub(super) fn inline_replacement(
         }
         _ => None,
     }
+}
+
+/// The name of a tag, in small letters.
+fn tag_name(tag: &str) -> String {
+    tag.trim_start_matches(['<', '/'])
+        .chars()
+        .take_while(char::is_ascii_alphanumeric)
+        .collect::<String>()
+        .to_ascii_lowercase()
 }
 
 fn open_anchor(tag: &str, anchors: &mut OpenAnchors) -> String {

@@ -28,14 +28,7 @@ pub(crate) fn convert(
     settings: &NotebookConfig,
     limits: &Limits,
 ) -> Result<Converted> {
-    let text = decode(bytes, None).text;
-    let notebook: Value =
-        serde_json::from_str(text.trim_start_matches('\u{FEFF}')).map_err(|error| {
-            Error::new(
-                ErrorKind::Corrupt,
-                format!("the notebook is not JSON: {error}"),
-            )
-        })?;
+    let notebook = parse(bytes)?;
     let cells = cells(&notebook).ok_or_else(|| {
         Error::new(ErrorKind::Invalid, "the notebook has no list `cells`")
             .with_hint("give the file another extension than .ipynb if it is no notebook")
@@ -61,6 +54,30 @@ pub(crate) fn convert(
         converter: NAME.into(),
         ..converted
     })
+}
+
+fn parse(bytes: &[u8]) -> Result<Value> {
+    let text = decode(bytes, None).text;
+    serde_json::from_str(text.trim_start_matches('\u{FEFF}')).map_err(|error| {
+        Error::new(
+            ErrorKind::Corrupt,
+            format!("the notebook is not JSON: {error}"),
+        )
+    })
+}
+
+/// A cell of older notebooks: a heading with its level beside it.
+fn heading(cell: &Value, source: &str) -> String {
+    let level = cell
+        .get("level")
+        .and_then(Value::as_u64)
+        .unwrap_or(1)
+        .clamp(1, 6);
+    format!(
+        "{} {}",
+        "#".repeat(usize::try_from(level).unwrap_or(1)),
+        source.replace('\n', " ")
+    )
 }
 
 fn language(notebook: &Value) -> &str {
@@ -116,18 +133,7 @@ impl Writer<'_> {
                 let source = self.with_attachments(cell, source);
                 self.push(&source);
             }
-            Some("heading") => {
-                let level = cell
-                    .get("level")
-                    .and_then(Value::as_u64)
-                    .unwrap_or(1)
-                    .clamp(1, 6);
-                self.push(&format!(
-                    "{} {}",
-                    "#".repeat(usize::try_from(level).unwrap_or(1)),
-                    source.replace('\n', " ")
-                ));
-            }
+            Some("heading") => self.push(&heading(cell, &source)),
             Some("code") => {
                 if !source.trim().is_empty() {
                     let block = fenced(cell_language(&source).unwrap_or(self.language), &source);

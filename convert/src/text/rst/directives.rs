@@ -105,6 +105,16 @@ const TRANSPARENT: [&str; 16] = [
     "cssclass",
 ];
 
+/// `Title <path>` or a path alone as a link.
+fn contents_entry(entry: &str) -> Block {
+    let titled = entry
+        .strip_suffix('>')
+        .and_then(|entry| entry.rsplit_once('<'));
+    let (title, path) = titled.map_or((entry, entry), |(title, path)| (title.trim(), path.trim()));
+    let shown = crate::escape::escaped(if title.is_empty() { path } else { title });
+    Block::Paragraph(format!("[{shown}]({})", destination(path)))
+}
+
 impl Parser<'_> {
     /// The blocks of a directive.
     pub(super) fn directive(&mut self, directive: &Directive, blocks: &mut Vec<Block>) {
@@ -157,20 +167,25 @@ impl Parser<'_> {
             return self.blocks(&directive.content, blocks);
         };
         if name.starts_with("version") || name.starts_with("deprecated") {
-            let (version, text) = directive
-                .argument
-                .split_once(' ')
-                .unwrap_or((directive.argument, ""));
-            let mut lines = vec![text];
-            lines.extend(&directive.more);
-            lines.extend(&directive.content);
-            return self.labelled_blocks(
-                &format!("{label} {version}"),
-                &super::source::trimmed(lines),
-                blocks,
-            );
+            return self.version_note(label, directive, blocks);
         }
         self.labelled_blocks(label, &directive.body(), blocks);
+    }
+
+    /// What a version added, changed or dropped.
+    fn version_note(&mut self, label: &str, directive: &Directive, blocks: &mut Vec<Block>) {
+        let (version, text) = directive
+            .argument
+            .split_once(' ')
+            .unwrap_or((directive.argument, ""));
+        let mut lines = vec![text];
+        lines.extend(&directive.more);
+        lines.extend(&directive.content);
+        self.labelled_blocks(
+            &format!("{label} {version}"),
+            &super::source::trimmed(lines),
+            blocks,
+        );
     }
 
     /// `**label:** text` and what follows.
@@ -282,16 +297,7 @@ impl Parser<'_> {
             .map(str::trim)
             .filter(|entry| !entry.is_empty() && *entry != "self")
         {
-            let titled = entry
-                .strip_suffix('>')
-                .and_then(|entry| entry.rsplit_once('<'));
-            let (title, path) =
-                titled.map_or((entry, entry), |(title, path)| (title.trim(), path.trim()));
-            let shown = crate::escape::escaped(if title.is_empty() { path } else { title });
-            items.push(vec![Block::Paragraph(format!(
-                "[{shown}]({})",
-                destination(path)
-            ))]);
+            items.push(vec![contents_entry(entry)]);
         }
         if !items.is_empty() {
             blocks.push(Block::List(None, items));

@@ -71,23 +71,13 @@ impl Parser<'_> {
         let Some(raw) = scanner.take_until("`", 1) else {
             return false;
         };
-        let role = role.or_else(|| {
-            let after = scanner.role_at(scanner.at)?;
-            // `x`:role: has nothing behind; `x`:y:`z` is a role that follows.
-            let end = scanner.at + after.chars().count() + 2;
-            (scanner.characters.get(end) != Some(&'`')).then(|| {
-                scanner.at = end;
-                after
-            })
-        });
+        let role = role.or_else(|| scanner.take_role());
         if let Some(role) = role {
             let shown = self.role(&role, &raw, depth);
             scanner.push_ready(&shown);
             return true;
         }
-        let underscores = (0..2)
-            .take_while(|ahead| scanner.peek(*ahead) == Some('_'))
-            .count();
+        let underscores = scanner.underscores();
         if underscores == 0 {
             scanner.push_ready(&code_span(&unescaped(&raw)));
             return true;
@@ -103,16 +93,7 @@ impl Parser<'_> {
         let (text, target) = with_target(raw);
         let embedded = target.is_some();
         let link = match target {
-            Some(target) => match target
-                .strip_suffix('_')
-                .filter(|name| !name.is_empty() && !target.contains("://"))
-            {
-                Some(name) => self
-                    .references
-                    .link(name.trim_matches('`'))
-                    .map(str::to_owned),
-                None => Some(unescaped(&target).split_whitespace().collect()),
-            },
+            Some(target) => self.embedded_target(&target),
             None if is_anonymous => self.references.anonymous.pop_front(),
             None => self.references.link(&unescaped(raw)).map(str::to_owned),
         };
@@ -127,6 +108,20 @@ impl Parser<'_> {
                 format!("[{}]({})", shown.replace("](", "] ("), destination(&link))
             }
             _ => shown,
+        }
+    }
+
+    /// Where a target in angle brackets leads: `name_` refers to one that has that name.
+    fn embedded_target(&self, target: &str) -> Option<String> {
+        let name = target
+            .strip_suffix('_')
+            .filter(|name| !name.is_empty() && !target.contains("://"));
+        match name {
+            Some(name) => self
+                .references
+                .link(name.trim_matches('`'))
+                .map(str::to_owned),
+            None => Some(unescaped(target).split_whitespace().collect()),
         }
     }
 
@@ -164,9 +159,7 @@ impl Parser<'_> {
             None if is_name(&name) => format!("|{}|", crate::escape::escaped(&name)),
             None => return false,
         };
-        let underscores = (0..2)
-            .take_while(|ahead| scanner.peek(*ahead) == Some('_'))
-            .count();
+        let underscores = scanner.underscores();
         scanner.at += underscores;
         match self.references.link(&name).filter(|_| underscores > 0) {
             Some(link) => scanner.push_ready(&format!("[{shown}]({})", destination(link))),
@@ -184,18 +177,13 @@ impl Parser<'_> {
             .take_while(|character| *character != ']')
             .collect();
         let end = scanner.at + label.chars().count() + 1;
-        let is_label = !label.is_empty()
-            && label.chars().all(|character| {
-                character.is_alphanumeric()
-                    || matches!(character, '#' | '*' | '_' | '-' | '.' | ':' | '+')
-            });
         let closes = scanner.characters.get(end) == Some(&']')
             && scanner.characters.get(end + 1) == Some(&'_');
         let ends = scanner
             .characters
             .get(end + 2)
             .is_none_or(|next| !next.is_ascii_alphanumeric() && *next != '_');
-        if !is_label || !closes || !ends {
+        if !is_label(&label) || !closes || !ends {
             return false;
         }
         scanner.at = end + 2;
@@ -267,6 +255,14 @@ pub(super) fn is_name(name: &str) -> bool {
         && name
             .chars()
             .all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-'))
+}
+
+fn is_label(text: &str) -> bool {
+    !text.is_empty()
+        && text.chars().all(|character| {
+            character.is_alphanumeric()
+                || matches!(character, '#' | '*' | '_' | '-' | '.' | ':' | '+')
+        })
 }
 
 /// Text and target of `text <target>`.

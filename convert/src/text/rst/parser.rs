@@ -258,6 +258,15 @@ impl<'l> Parser<'l> {
         if line.ends_with("::") || is_sentence {
             return None;
         }
+        let term = self.term(line);
+        blocks.push(Block::Paragraph(term));
+        let lines = dedent(after.get(..used).unwrap_or_default());
+        self.blocks(&lines, blocks);
+        Some(1 + used)
+    }
+
+    /// `term : classifier`, the term in bold.
+    fn term(&mut self, line: &str) -> String {
         let (term, classifier) = line.split_once(" : ").unwrap_or((line, ""));
         let term = self.bold(term);
         let classifier = if classifier.is_empty() {
@@ -265,10 +274,7 @@ impl<'l> Parser<'l> {
         } else {
             format!(" ({})", self.inline(classifier))
         };
-        blocks.push(Block::Paragraph(format!("{term}{classifier}")));
-        let lines = dedent(after.get(..used).unwrap_or_default());
-        self.blocks(&lines, blocks);
-        Some(1 + used)
+        format!("{term}{classifier}")
     }
 
     /// Bold text, unless it brings its own marks.
@@ -325,20 +331,24 @@ fn literal(rest: &[&str], blocks: &mut Vec<Block>) -> usize {
         ));
         return blank + used;
     }
-    let quote = below
-        .first()
-        .and_then(|line| line.chars().next())
-        .filter(|first| matches!(first, '>' | '$' | '#' | '%' | '|' | '!'));
-    let Some(quote) = quote else { return 0 };
-    let quoted = below
-        .iter()
-        .take_while(|line| line.starts_with(quote))
-        .count();
+    let Some(quoted) = quoted_lines(below) else {
+        return 0;
+    };
     blocks.push(Block::Code(
         String::new(),
         below.get(..quoted).unwrap_or_default().join("\n"),
     ));
     blank + quoted
+}
+
+/// How many lines begin with the quoting character of the first; `None` if that has none.
+fn quoted_lines(lines: &[&str]) -> Option<usize> {
+    let quote = lines
+        .first()
+        .and_then(|line| line.chars().next())
+        .filter(|first| matches!(first, '>' | '$' | '#' | '%' | '|' | '!'))?;
+    let quoted = lines.iter().take_while(|line| line.starts_with(quote));
+    Some(quoted.count())
 }
 
 fn doctest(line: &str, rest: &[&str], blocks: &mut Vec<Block>) -> Option<usize> {

@@ -60,6 +60,14 @@ const CODE: [&str; 46] = [
 /// Roles whose text links to another document or file.
 const DOCUMENTS: [&str; 2] = ["doc", "download"];
 
+fn document_link(path: &str) -> String {
+    format!(
+        "[{}]({})",
+        escaped(path.trim_start_matches(['~', '!'])),
+        destination(path)
+    )
+}
+
 impl Parser<'_> {
     /// The Markdown of a role with its text.
     pub(super) fn role(&mut self, name: &str, raw: &str, depth: usize) -> String {
@@ -112,14 +120,7 @@ impl Parser<'_> {
             }
             Some(target) if text.is_empty() => escaped(&target),
             Some(_) => self.inline_at(&text, depth + 1),
-            None if DOCUMENTS.contains(&kind) => {
-                let path = unescaped(&text);
-                format!(
-                    "[{}]({})",
-                    escaped(path.trim_start_matches(['~', '!'])),
-                    destination(&path)
-                )
-            }
+            None if DOCUMENTS.contains(&kind) => document_link(&unescaped(&text)),
             None => match self.references.title(&text).map(str::to_owned) {
                 Some(title) if kind == "ref" => self.inline_at(&title, depth + 1),
                 _ => escaped(unescaped(&text).trim_start_matches(['~', '!'])),

@@ -43,6 +43,24 @@ impl Scanner {
         self.characters.get(self.at + ahead).copied()
     }
 
+    /// How many of the next two characters are underscores, which make a reference.
+    pub(super) fn underscores(&self) -> usize {
+        (0..2)
+            .take_while(|ahead| self.peek(*ahead) == Some('_'))
+            .count()
+    }
+
+    /// The role behind what was just read, which is then read too.
+    pub(super) fn take_role(&mut self) -> Option<String> {
+        let after = self.role_at(self.at)?;
+        // `x`:role: has nothing behind; `x`:y:`z` is a role that follows.
+        let end = self.at + after.chars().count() + 2;
+        (self.characters.get(end) != Some(&'`')).then(|| {
+            self.at = end;
+            after
+        })
+    }
+
     pub(super) fn rest(&self) -> impl Iterator<Item = char> + '_ {
         self.characters
             .get(self.at..)

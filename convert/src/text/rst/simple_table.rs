@@ -155,13 +155,7 @@ fn cut_at(line: &str, columns: &[Column], width: fn(char) -> usize) -> Option<Ve
 fn join_spans(rows: &mut [Vec<String>], columns: &[Column], underline: &[Column]) {
     let Some(row) = rows.last_mut() else { return };
     for (start, end) in underline {
-        let below: Vec<usize> = (0..columns.len())
-            .filter(|index| {
-                columns
-                    .get(*index)
-                    .is_some_and(|(from, to)| from >= start && to <= end)
-            })
-            .collect();
+        let below = columns_between(columns, *start, *end);
         let [first, others @ ..] = below.as_slice() else {
             continue;
         };
@@ -178,4 +172,15 @@ fn join_spans(rows: &mut [Vec<String>], columns: &[Column], underline: &[Column]
                 });
         }
     }
+}
+
+/// The numbers of the columns from one position of a line to another.
+fn columns_between(columns: &[Column], start: usize, end: usize) -> Vec<usize> {
+    (0..columns.len())
+        .filter(|index| {
+            columns
+                .get(*index)
+                .is_some_and(|(from, to)| *from >= start && *to <= end)
+        })
+        .collect()
 }

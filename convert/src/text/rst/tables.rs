@@ -66,12 +66,7 @@ impl Parser<'_> {
                 )));
             }
         }
-        let delimiter = match directive.option("delim") {
-            Some("tab") => '\t',
-            Some("space") => ' ',
-            Some(other) => other.chars().next().unwrap_or(','),
-            None => ',',
-        };
+        let delimiter = delimiter(directive);
         let mut rows = separated_values(directive.option("header").unwrap_or_default(), delimiter);
         rows.extend(separated_values(&directive.content.join("\n"), delimiter));
         let mut inner_tables = Vec::new();
@@ -91,6 +86,15 @@ impl Parser<'_> {
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         let blocks = self.inner(&super::source::dedent(&lines));
         cell(blocks, inner_tables)
+    }
+}
+
+fn delimiter(directive: &Directive) -> char {
+    match directive.option("delim") {
+        Some("tab") => '\t',
+        Some("space") => ' ',
+        Some(other) => other.chars().next().unwrap_or(','),
+        None => ',',
     }
 }
 

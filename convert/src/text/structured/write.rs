@@ -408,23 +408,25 @@ fn table(columns: &[&str], items: &[Tree]) -> Block {
         let Tree::Record(entries) = item else {
             continue;
         };
-        let cell = |column: &&str| {
-            let value = entries
-                .iter()
-                .find(|(name, _)| name == column)
-                .map(|(_, value)| value);
-            let text = value.map_or_else(String::new, |value| match value.scalar() {
-                Some(text) => text
-                    .trim()
-                    .lines()
-                    .map(|line| escaped(line.trim()))
-                    .collect::<Vec<_>>()
-                    .join("<br>"),
-                None => short_list(value).unwrap_or_default(),
-            });
-            text.replace('|', "\\|")
-        };
-        rows.push(columns.iter().map(cell).collect());
+        rows.push(columns.iter().map(|column| cell(entries, column)).collect());
     }
     Block::Table(rows)
+}
+
+/// What a record has in a column, on one line.
+fn cell(entries: &[(String, Tree)], column: &str) -> String {
+    let value = entries
+        .iter()
+        .find(|(name, _)| name == column)
+        .map(|(_, value)| value);
+    let text = value.map_or_else(String::new, |value| match value.scalar() {
+        Some(text) => text
+            .trim()
+            .lines()
+            .map(|line| escaped(line.trim()))
+            .collect::<Vec<_>>()
+            .join("<br>"),
+        None => short_list(value).unwrap_or_default(),
+    });
+    text.replace('|', "\\|")
 }

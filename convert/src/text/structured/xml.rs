@@ -161,17 +161,19 @@ fn grouped(entries: Vec<(String, Tree)>) -> Vec<(String, Tree)> {
             values.push(value);
         }
     }
-    let one_or_many = |mut values: Vec<Tree>| {
-        if values.len() == 1 {
-            values.pop().unwrap_or(Tree::Nothing)
-        } else {
-            Tree::List(values)
-        }
-    };
     groups
         .into_iter()
         .map(|(name, values)| (name, one_or_many(values)))
         .collect()
+}
+
+/// The tree itself if it is alone.
+fn one_or_many(mut values: Vec<Tree>) -> Tree {
+    if values.len() == 1 {
+        values.pop().unwrap_or(Tree::Nothing)
+    } else {
+        Tree::List(values)
+    }
 }
 
 /// All words of a value.

@@ -128,7 +128,13 @@ impl Book<'_> {
         let before = self.images.len();
         let markdown =
             html::convert_part(&page, self.limits, &mut self.images, &mut self.embedded)?;
-        for index in before..self.images.len() {
+        self.embed_pictures(item, before)?;
+        Ok(Some(markdown))
+    }
+
+    /// Hands over the pictures that a chapter added to the list, from number `first` on.
+    fn embed_pictures(&mut self, item: &Item, first: usize) -> Result<()> {
+        for index in first..self.images.len() {
             let link = self
                 .images
                 .get(index)
@@ -140,7 +146,7 @@ impl Book<'_> {
                 image.link = embedded;
             }
         }
-        Ok(Some(markdown))
+        Ok(())
     }
 
     /// The link of a picture that the book holds; each is taken once.

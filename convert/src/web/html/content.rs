@@ -185,12 +185,6 @@ fn collect(root: Tree, is_out: impl Fn(ElementRef) -> bool) -> HashSet<NodeId> {
 /// What never holds text for a reader. MathJax keeps the source of a formula in a script, and shows
 /// the formula beside it.
 fn is_never(element: ElementRef) -> bool {
-    let is_source = |script: &ElementRef| {
-        script.value().name() == "script"
-            && script
-                .attr("type")
-                .is_some_and(|kind| kind.trim_start().starts_with("math/tex"))
-    };
     let has_class = |element: ElementRef, wanted: &[&str]| {
         element
             .value()
@@ -209,11 +203,18 @@ fn is_never(element: ElementRef) -> bool {
                 .next_siblings()
                 .filter_map(ElementRef::wrap)
                 .take(3)
-                .any(|after| is_source(&after))
+                .any(is_formula_source)
         };
         has_class(element, &FORMULA_CLASSES) && (source_before() || source_after())
     };
-    (NEVER.contains(&element.value().name()) && !is_source(&element)) || is_shown_formula()
+    (NEVER.contains(&element.value().name()) && !is_formula_source(element)) || is_shown_formula()
+}
+
+fn is_formula_source(script: ElementRef) -> bool {
+    script.value().name() == "script"
+        && script
+            .attr("type")
+            .is_some_and(|kind| kind.trim_start().starts_with("math/tex"))
 }
 
 fn is_boilerplate(element: ElementRef) -> bool {

@@ -247,13 +247,7 @@ impl Builder<'_> {
         if is_pixel {
             return;
         }
-        let alt: String = attribute("alt")
-            .or_else(|| attribute("title"))
-            .unwrap_or_default()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        let alt = alt.replace(['[', ']'], "");
+        let alt = alt_text(element);
         let embedded = || attribute("src").and_then(|link| self.embed(link, &alt));
         let Some(link) = linked_image(element).map(str::to_owned).or_else(embedded) else {
             inline.text(&alt);
@@ -291,6 +285,17 @@ impl Builder<'_> {
             inline,
         );
     }
+}
+
+/// The words that stand for a picture, on one line and without square brackets.
+fn alt_text(element: ElementRef) -> String {
+    let alt: String = filled_attribute(element, "alt")
+        .or_else(|| filled_attribute(element, "title"))
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    alt.replace(['[', ']'], "")
 }
 
 fn filled_attribute<'a>(element: ElementRef<'a>, name: &str) -> Option<&'a str> {

@@ -144,18 +144,23 @@ fn parse(html: &str, limits: &Limits) -> Result<Html> {
         rest = after;
     }
     let page = parser.finish();
-    let depth = depth(page.tree.root());
-    // Twice: the parser adds elements of its own, and each list or table level has several.
-    let allowed = 2 * limits.maximum_html_depth + 64;
-    if depth > allowed {
-        return Err(Error::new(
-            ErrorKind::Invalid,
-            format!("HTML is nested {depth} levels deep, more than {allowed}"),
-        )
-        .with_hint("flatten the page, or raise `convert.html.maximum_depth`"));
-    }
+    check_depth(&page, limits.maximum_html_depth)?;
     limits.check_time()?;
     Ok(page)
+}
+
+fn check_depth(page: &Html, maximum: usize) -> Result<()> {
+    let depth = depth(page.tree.root());
+    // Twice: the parser adds elements of its own, and each list or table level has several.
+    let allowed = 2 * maximum + 64;
+    if depth <= allowed {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Invalid,
+        format!("HTML is nested {depth} levels deep, more than {allowed}"),
+    )
+    .with_hint("flatten the page, or raise `convert.html.maximum_depth`"))
 }
 
 /// Deepest level of the tree, counted without recursion.

@@ -128,13 +128,7 @@ impl Bounded {
 
     /// Whether the start tag is kept.
     fn start_tag(&mut self, name: &str, self_closing: bool) -> bool {
-        let foreign = self.foreign > 0;
-        let nests = if foreign {
-            !self_closing
-        } else {
-            !VOID.contains(&name) && !SELF_CLOSING_KIND.contains(&name) && !RAW_TEXT.contains(&name)
-        };
-        if !nests {
+        if !self.nests(name, self_closing) {
             return true;
         }
         let is_formatting = FORMATTING.contains(&name);
@@ -161,6 +155,14 @@ impl Bounded {
             is_formatting,
         });
         kept
+    }
+
+    /// Whether an element has content, and an end tag therefore.
+    fn nests(&self, name: &str, self_closing: bool) -> bool {
+        if self.foreign > 0 {
+            return !self_closing;
+        }
+        !VOID.contains(&name) && !SELF_CLOSING_KIND.contains(&name) && !RAW_TEXT.contains(&name)
     }
 
     /// Whether the end tag is kept; everything opened after its start tag counts as closed, but for

@@ -41,12 +41,7 @@ pub(super) fn table(builder: &mut Builder, node: Tree, blocks: &mut Vec<Block>) 
         .children()
         .filter(|child| is_named(*child, &["caption"]) && !builder.selection.leaves_out(*child))
     {
-        let mut inline = Inline::heading();
-        builder.inline_children(caption, &mut inline);
-        let text = inline.finish();
-        if !text.is_empty() {
-            blocks.push(Block::Paragraph(format!("**{}**", text.replace('\n', " "))));
-        }
+        blocks.extend(caption_block(builder, caption));
     }
     if is_layout(builder, node, &rows) {
         for cell in rows.into_iter().flatten() {
@@ -60,6 +55,14 @@ pub(super) fn table(builder: &mut Builder, node: Tree, blocks: &mut Vec<Block>) 
         blocks.push(Block::Table(grid));
     }
     blocks.extend(inner_tables);
+}
+
+/// A caption in bold; `None` if it is empty.
+fn caption_block(builder: &mut Builder, caption: Tree) -> Option<Block> {
+    let mut inline = Inline::heading();
+    builder.inline_children(caption, &mut inline);
+    let text = inline.finish();
+    (!text.is_empty()).then(|| Block::Paragraph(format!("**{}**", text.replace('\n', " "))))
 }
 
 fn is_named(node: Tree, names: &[&str]) -> bool {

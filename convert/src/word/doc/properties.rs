@@ -16,13 +16,7 @@ pub(super) fn modifiers(list: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 
 /// The operand, and the bytes that it takes in the list.
 fn operand(code: u16, after: &[u8]) -> Option<(&[u8], usize)> {
-    let fixed = match code >> 13 {
-        0 | 1 => 1,
-        2 | 4 | 5 => 2,
-        3 => 4,
-        7 => 3,
-        _ => 0,
-    };
+    let fixed = fixed_length(code);
     if fixed > 0 {
         return Some((after.get(..fixed)?, fixed));
     }
@@ -38,6 +32,17 @@ fn operand(code: u16, after: &[u8]) -> Option<(&[u8], usize)> {
         (_, length) => (1, usize::from(length)),
     };
     Some((after.get(prefix..prefix + length)?, prefix + length))
+}
+
+/// The bytes of an operand that has always as many; 0 for those that say their length.
+fn fixed_length(code: u16) -> usize {
+    match code >> 13 {
+        0 | 1 => 1,
+        2 | 4 | 5 => 2,
+        3 => 4,
+        7 => 3,
+        _ => 0,
+    }
 }
 
 /// What matters of a paragraph.

@@ -132,6 +132,17 @@ fn cell_text(blocks: Vec<Block>) -> String {
 /// Rows of equal length: cells are placed by their edges where rows have different numbers of
 /// cells.
 fn grid(rows: &[Row]) -> Vec<Vec<String>> {
+    let edges = usable_edges(rows);
+    let mut grid: Vec<Vec<String>> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let placed = place(row, &edges, grid.last().map_or(&[], Vec::as_slice));
+        grid.push(placed);
+    }
+    grid
+}
+
+/// All edges of cells, if they are needed to place them; none if they fit nowhere.
+fn usable_edges(rows: &[Row]) -> Vec<i16> {
     let columns = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
     let has_edges = rows.iter().all(|row| row.edges.len() == row.cells.len());
     let is_even = rows.iter().all(|row| row.cells.len() == columns);
@@ -143,13 +154,7 @@ fn grid(rows: &[Row]) -> Vec<Vec<String>> {
     // Edges that fit nowhere would tear the table apart.
     let cells = rows.iter().map(|row| row.cells.len()).sum();
     let is_usable = edges.len() <= 3 * columns && may_fill(rows.len(), edges.len(), cells);
-    let edges = if is_usable { edges } else { Vec::new() };
-    let mut grid: Vec<Vec<String>> = Vec::with_capacity(rows.len());
-    for row in rows {
-        let placed = place(row, &edges, grid.last().map_or(&[], Vec::as_slice));
-        grid.push(placed);
-    }
-    grid
+    if is_usable { edges } else { Vec::new() }
 }
 
 /// The right edges of all rows, in order.

@@ -169,8 +169,7 @@ fn piece(table: &[u8], count: usize, index: usize) -> Option<Piece> {
 /// 8-bit text: windows-1252, or the East Asian code page of the language where all high bytes stand
 /// in pairs of that code page.
 fn decode_bytes(bytes: &[u8], language: u16, units: &mut Vec<u16>) {
-    let east_asian = of_language(u32::from(language)).filter(|encoding| !encoding.is_single_byte());
-    let Some(encoding) = east_asian.filter(|encoding| is_double_byte(bytes, encoding)) else {
+    let Some(encoding) = double_byte_encoding(bytes, language) else {
         let (text, _) = WINDOWS_1252.decode_without_bom_handling(bytes);
         units.extend(text.encode_utf16());
         return;
@@ -184,6 +183,12 @@ fn decode_bytes(bytes: &[u8], language: u16, units: &mut Vec<u16>) {
         units.extend((0..length).map(|_| decoded.next().unwrap_or(0)));
         rest = after;
     }
+}
+
+fn double_byte_encoding(bytes: &[u8], language: u16) -> Option<&'static Encoding> {
+    of_language(u32::from(language))
+        .filter(|encoding| !encoding.is_single_byte())
+        .filter(|encoding| is_double_byte(bytes, encoding))
 }
 
 /// Word writes East Asian text as UTF-16; other programs do not. Accents and quotes of windows-1252

@@ -11,6 +11,18 @@ use crate::office::xml::{Element, XmlReader};
 use crate::slices::text_part;
 use crate::table::ready_cell;
 
+fn chart_rows(chart: &Chart) -> Vec<Vec<String>> {
+    chart
+        .rows()
+        .iter()
+        .map(|row| {
+            row.iter()
+                .map(|cell| ready_cell(&markdown_of(cell)))
+                .collect()
+        })
+        .collect()
+}
+
 impl Story<'_, '_> {
     /// Adds what is in the drawing that was entered last: pictures to the text, text boxes and
     /// charts after the paragraph.
@@ -107,15 +119,7 @@ impl Story<'_, '_> {
             self.floating
                 .push(Block::Paragraph(markdown_of(&chart.title)));
         }
-        let rows: Vec<Vec<String>> = chart
-            .rows()
-            .iter()
-            .map(|row| {
-                row.iter()
-                    .map(|cell| ready_cell(&markdown_of(cell)))
-                    .collect()
-            })
-            .collect();
+        let rows = chart_rows(&chart);
         self.document.check_size(
             rows.iter()
                 .flatten()

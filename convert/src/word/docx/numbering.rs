@@ -358,14 +358,7 @@ fn numbered(counters: &[Option<u32>; LEVELS], levels: &[&Level], level: usize) -
         };
     };
     if definition.format == Format::Bullet {
-        // Boxes of a checklist say something, other bullets do not.
-        let is_box = matches!(definition.text.as_str(), "☐" | "☑" | "☒");
-        let label = Some(&definition.text).filter(|_| is_box);
-        return Numbered {
-            level,
-            mark: Some(Mark::Bullet),
-            label: label.cloned().unwrap_or_default(),
-        };
+        return bullet(definition, level);
     }
     let (label, has_words) = label_of(definition, counters, levels, level);
     // Words in the mark, as in `第三条` or `Article 3`, are text; a mark without text is none.
@@ -375,6 +368,17 @@ fn numbered(counters: &[Option<u32>; LEVELS], levels: &[&Level], level: usize) -
         level,
         mark: is_mark.then_some(Mark::Number(number)),
         label,
+    }
+}
+
+/// Boxes of a checklist say something, other bullets do not.
+fn bullet(definition: &Level, level: usize) -> Numbered {
+    let is_box = matches!(definition.text.as_str(), "☐" | "☑" | "☒");
+    let label = Some(&definition.text).filter(|_| is_box);
+    Numbered {
+        level,
+        mark: Some(Mark::Bullet),
+        label: label.cloned().unwrap_or_default(),
     }
 }
 

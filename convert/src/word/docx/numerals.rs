@@ -72,19 +72,21 @@ pub(super) fn numeral(number: u32, format: Format) -> String {
         Format::Letter { is_upper } => letter(number, if is_upper { b'A' } else { b'a' }),
         Format::Chinese => chinese(number, &CHINESE),
         Format::ChineseLegal => chinese(number, &LEGAL),
-        Format::ChineseDigits => Some(
-            number
-                .to_string()
-                .bytes()
-                .filter_map(|digit| CHINESE.0.get(usize::from(digit - b'0')))
-                .collect(),
-        ),
+        Format::ChineseDigits => Some(chinese_digits(number)),
         Format::Stems => one_of(number, "甲乙丙丁戊己庚辛壬癸"),
         Format::Branches => one_of(number, "子丑寅卯辰巳午未申酉戌亥"),
         Format::Circled => one_of(number, "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"),
         Format::Bullet | Format::None => Some(String::new()),
     };
     written.unwrap_or_else(|| number.to_string())
+}
+
+fn chinese_digits(number: u32) -> String {
+    number
+        .to_string()
+        .bytes()
+        .filter_map(|digit| CHINESE.0.get(usize::from(digit - b'0')))
+        .collect()
 }
 
 fn one_of(number: u32, characters: &str) -> Option<String> {

@@ -187,6 +187,14 @@ impl Story<'_, '_> {
             text = format!("{} {text}", numbered.label);
         }
         self.document.check_size(text.len() as u64)?;
+        self.note_title(finished);
+        out.push(Block::Heading((level + 1).min(6), text));
+        out.extend(std::iter::repeat_n(Block::Page, pages));
+        Ok(true)
+    }
+
+    /// Keeps the first title and the first heading.
+    fn note_title(&mut self, finished: &Finished) {
         let found = if finished.style.role == Role::Title {
             &mut self.document.title
         } else {
@@ -195,9 +203,6 @@ impl Story<'_, '_> {
         if found.is_none() {
             *found = Some(finished.inline.title()).filter(|title| !title.is_empty());
         }
-        out.push(Block::Heading((level + 1).min(6), text));
-        out.extend(std::iter::repeat_n(Block::Page, pages));
-        Ok(true)
     }
 
     fn properties(&mut self, xml: &mut XmlReader) -> Result<Properties> {

@@ -70,14 +70,20 @@ impl Document<'_> {
         else {
             return Ok(None);
         };
-        self.blob_bytes += found.bytes.len() as u64;
-        self.blob_numbers.insert(part.to_owned(), self.blobs.len());
+        Ok(Some(self.hand_over(part, found.bytes)))
+    }
+
+    /// Keeps the bytes of a part for the caller; the link to them.
+    fn hand_over(&mut self, part: &str, bytes: Vec<u8>) -> String {
+        let number = self.blobs.len();
+        self.blob_bytes += bytes.len() as u64;
+        self.blob_numbers.insert(part.to_owned(), number);
         self.blobs.push(EmbeddedFile {
             name: part.to_owned(),
             media_type: self.package.media_type(part),
-            bytes: found.bytes,
+            bytes,
         });
-        Ok(Some(format!("embedded:{}", self.blobs.len() - 1)))
+        format!("embedded:{number}")
     }
 }
 

@@ -232,29 +232,38 @@ fn arranges_page(rows: &[Row]) -> bool {
 fn grid(rows: Vec<Row>, inner_tables: &mut Vec<Block>) -> Vec<Vec<String>> {
     let mut grid: Grid = Vec::with_capacity(rows.len());
     for row in rows {
-        let mut places: Vec<Option<String>> = vec![None; row.before];
-        for cell in row.cells {
-            let column = places.len();
-            let text = if cell.is_deleted {
-                String::new()
-            } else {
-                cell_text(cell.blocks, inner_tables)
-            };
-            let text = match cell.merge {
-                Merge::Continues if text.is_empty() => {
-                    repeated(grid.last().and_then(|above| above.get(column)?.as_ref()))
-                }
-                _ => text,
-            };
-            let covered =
-                Some(repeated(Some(&text))).filter(|text| row.is_header && !text.is_empty());
-            places.push(Some(text));
-            places.extend(std::iter::repeat_n(covered, cell.span - 1));
-        }
-        places.extend(std::iter::repeat_n(None, row.after));
+        let places = places(row, grid.last(), inner_tables);
         grid.push(places);
     }
     even_out(grid)
+}
+
+/// The texts of a row in their columns; `None` where there is no cell, or where one reaches over.
+fn places(
+    row: Row,
+    above: Option<&Vec<Option<String>>>,
+    inner_tables: &mut Vec<Block>,
+) -> Vec<Option<String>> {
+    let mut places: Vec<Option<String>> = vec![None; row.before];
+    for cell in row.cells {
+        let column = places.len();
+        let text = if cell.is_deleted {
+            String::new()
+        } else {
+            cell_text(cell.blocks, inner_tables)
+        };
+        let text = match cell.merge {
+            Merge::Continues if text.is_empty() => {
+                repeated(above.and_then(|above| above.get(column)?.as_ref()))
+            }
+            _ => text,
+        };
+        let covered = Some(repeated(Some(&text))).filter(|text| row.is_header && !text.is_empty());
+        places.push(Some(text));
+        places.extend(std::iter::repeat_n(covered, cell.span - 1));
+    }
+    places.extend(std::iter::repeat_n(None, row.after));
+    places
 }
 
 /// Rows of places: the text of the cell that begins there, `None` where none does.

@@ -24,18 +24,7 @@ pub(crate) const NAME: &str = "rtf/3";
 
 /// Converts a document. `Corrupt` if it is no RTF or breaks off with hardly any text.
 pub(crate) fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
-    let start = bytes
-        .iter()
-        .position(|byte| !byte.is_ascii_whitespace())
-        .unwrap_or(0);
-    let body = part(bytes, start..);
-    if !body.starts_with(b"{\\rtf") {
-        return Err(Error::new(
-            ErrorKind::Corrupt,
-            "the document does not begin with {\\rtf",
-        )
-        .with_hint("the file is no RTF document"));
-    }
+    let body = body_of(bytes)?;
     let mut reader = reader::Reader::new(limits);
     reader.read(body)?;
     let open_groups = reader.open_groups();
@@ -66,6 +55,23 @@ pub(crate) fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
         blobs,
         ..Converted::default()
     })
+}
+
+/// The document behind blanks; `Corrupt` if it is no RTF.
+fn body_of(bytes: &[u8]) -> Result<&[u8]> {
+    let start = bytes
+        .iter()
+        .position(|byte| !byte.is_ascii_whitespace())
+        .unwrap_or(0);
+    let body = part(bytes, start..);
+    if !body.starts_with(b"{\\rtf") {
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            "the document does not begin with {\\rtf",
+        )
+        .with_hint("the file is no RTF document"));
+    }
+    Ok(body)
 }
 
 #[cfg(test)]

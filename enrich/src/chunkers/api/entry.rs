@@ -57,16 +57,20 @@ fn is_signature(code: &str) -> bool {
         None => (rest.as_str(), None),
     };
     let name = name.trim();
-    let is_name = !name.is_empty()
-        && name.split('.').all(|part| {
+    let is_name = is_dotted_name(name);
+    let is_call = call.is_some_and(|call| call.contains(')'));
+    is_name && (is_call || says_what)
+}
+
+fn is_dotted_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.split('.').all(|part| {
             let mut letters = part.chars();
             letters
                 .next()
                 .is_some_and(|first| first.is_alphabetic() || first == '_')
                 && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
-        });
-    let is_call = call.is_some_and(|call| call.contains(')'));
-    is_name && (is_call || says_what)
+        })
 }
 
 /// Collects the fields of an entry.
@@ -182,16 +186,7 @@ fn item(text: &str) -> Option<ApiField> {
     let text = text.strip_prefix(['-', '*', '+'])?;
     let (name, rest) = named(text.strip_prefix([' ', '\t'])?.trim_start())?;
     let rest = rest.trim_start();
-    let (type_name, rest) = match rest.strip_prefix(['(', '（']) {
-        Some(inside) => match closing(inside) {
-            Some(end) => (
-                inside.get(..end)?.trim(),
-                inside.get(end..)?.trim_start_matches([')', '）']),
-            ),
-            None => ("", rest),
-        },
-        None => ("", rest),
-    };
+    let (type_name, rest) = parenthesised(rest).unwrap_or(("", rest));
     let description = rest
         .trim_start()
         .trim_start_matches(['-', '–', '—', ':', '：'])
@@ -201,6 +196,16 @@ fn item(text: &str) -> Option<ApiField> {
         type_name: type_name.to_owned(),
         description: description.to_owned(),
     })
+}
+
+/// What stands in the brackets at the beginning, and what behind them.
+fn parenthesised(text: &str) -> Option<(&str, &str)> {
+    let inside = text.strip_prefix(['(', '（'])?;
+    let end = closing(inside)?;
+    Some((
+        inside.get(..end)?.trim(),
+        inside.get(end..)?.trim_start_matches([')', '）']),
+    ))
 }
 
 /// The bold or coded name that an item begins with, and what follows.

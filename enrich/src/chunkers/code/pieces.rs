@@ -64,16 +64,21 @@ impl Cutting<'_> {
         if is_good && self.tokens > self.limit / 2 {
             self.good = Some((self.end, self.tokens));
         }
-        if self.tokens + run.tokens > self.limit && self.end > self.start {
+        if self.is_full_with(run.tokens) {
             let (at, tokens) = self.good.take().unwrap_or((self.end, self.tokens));
             self.close(at, tokens);
         }
         // What stays from before a good place may still be too much.
-        if self.tokens + run.tokens > self.limit && self.end > self.start {
+        if self.is_full_with(run.tokens) {
             self.close(self.end, self.tokens);
         }
         self.end += run.range.len();
         self.tokens += run.tokens;
+    }
+
+    /// Whether that many tokens more are too many for the piece that is open.
+    fn is_full_with(&self, tokens: usize) -> bool {
+        self.tokens + tokens > self.limit && self.end > self.start
     }
 
     fn close(&mut self, at: usize, tokens: usize) {

@@ -49,6 +49,13 @@ struct Reader<'a> {
     prepared: Prepared,
 }
 
+/// The word of a directive, and what follows it.
+fn word_of(directive: &str) -> (&str, &str) {
+    let words = directive.trim_start_matches(['#', ' ', '\t']);
+    let word_end = words.find(|sign: char| !sign.is_ascii_alphabetic());
+    words.split_at(word_end.unwrap_or(words.len()))
+}
+
 impl Reader<'_> {
     fn byte(&self, ahead: usize) -> Option<u8> {
         self.code.as_bytes().get(self.at + ahead).copied()
@@ -141,9 +148,7 @@ impl Reader<'_> {
         let start = self.at;
         self.at = self.directive_end();
         let text = self.code.get(start..self.at).unwrap_or_default();
-        let words = text.trim_start_matches(['#', ' ', '\t']);
-        let word_end = words.find(|sign: char| !sign.is_ascii_alphabetic());
-        let (word, rest) = words.split_at(word_end.unwrap_or(words.len()));
+        let (word, rest) = word_of(text);
         match word {
             "if" | "ifdef" | "ifndef" => self.branches.open(self.at, word, rest.trim()),
             "else" | "elif" | "elifdef" | "elifndef" => self.branches.next(start, self.at),

@@ -208,18 +208,13 @@ impl Cluster {
         source: &impl Serialize,
     ) -> Result<bool> {
         let path = format!("/{}/_doc/{id}", name.writes);
-        let (first, second) = match guard {
-            Guard::Absent => (("op_type", "create".to_owned()), None),
-            Guard::Unchanged {
-                seq_no,
-                primary_term,
-            } => (
-                ("if_seq_no", seq_no.to_string()),
-                Some(("if_primary_term", primary_term.to_string())),
-            ),
-        };
-        let mut query = vec![("require_alias", "true"), (first.0, first.1.as_str())];
-        query.extend(second.as_ref().map(|(name, value)| (*name, value.as_str())));
+        let conditions = guard.conditions();
+        let mut query = vec![("require_alias", "true")];
+        query.extend(
+            conditions
+                .iter()
+                .map(|(name, value)| (*name, value.as_str())),
+        );
         match self
             .send(Method::Put, &path, &query, Body::json(source)?)
             .await
@@ -327,6 +322,22 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
 /// The index is there, the document is not.
 fn is_absent(failure: &Failure) -> bool {
     failure.status == 404 && !failure.is("index_not_found_exception")
+}
+
+impl Guard {
+    /// The parameters of a write that say it.
+    fn conditions(self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Absent => vec![("op_type", "create".to_owned())],
+            Self::Unchanged {
+                seq_no,
+                primary_term,
+            } => vec![
+                ("if_seq_no", seq_no.to_string()),
+                ("if_primary_term", primary_term.to_string()),
+            ],
+        }
+    }
 }
 
 /// In our words; an index that is gone is no conversation that does not exist.

@@ -7,7 +7,7 @@ mod turning;
 mod user_profiles;
 
 use async_trait::async_trait;
-use serde_json::json;
+use serde_json::{Value, json};
 use tributary_schemas::conversation::{
     Conversation, ConversationSummary, Feedback, Turn, TurnState,
 };
@@ -170,6 +170,14 @@ fn too_busy() -> Error {
     Error::new(ErrorKind::Conflict, message).with_hint("try again in a moment")
 }
 
+/// Conversations of an owner that are not deleted and whose title holds that text.
+fn list_filter(owner: Option<&str>, title: Option<&str>) -> Value {
+    let alive = json!({"bool": {"must_not": {"term": {"state": "deleted"}}}});
+    let mut filter = vec![owned_by(owner), alive];
+    filter.extend(title.map(|title| title_holds(&rules::folded(title))));
+    json!(filter)
+}
+
 /// Cuts the one more that was asked for, and names the page behind.
 fn page<T>(mut items: Vec<T>, limit: usize, cursor: impl Fn(&T) -> String) -> Page<T> {
     let is_last = items.len() <= limit;
@@ -202,11 +210,8 @@ impl ConversationStore for ElasticsearchConversations {
 
     async fn list(&self, owner: Option<&str>, query: ListQuery<'_>) -> Result<Page<Conversation>> {
         let after = query.after.map(rules::read_list_cursor).transpose()?;
-        let alive = json!({"bool": {"must_not": {"term": {"state": "deleted"}}}});
-        let mut filter = vec![owned_by(owner), alive];
-        filter.extend(query.title.map(|title| title_holds(&rules::folded(title))));
         let search = Search {
-            filter: json!(filter),
+            filter: list_filter(owner, query.title),
             sort: json!([{"updated_at_ms": "desc"}, {"id": "desc"}]),
             after: after.map(|(time, id)| json!([time, id])),
             limit: query.limit.saturating_add(1),

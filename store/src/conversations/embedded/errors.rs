@@ -47,14 +47,7 @@ pub(super) fn is_damage(error: &Error) -> bool {
 /// A failure of SQLite.
 pub(super) fn of_database(error: &rusqlite::Error, path: &Path) -> Error {
     let message = format!("conversations in {}: {error}", path.display());
-    let is_unreadable_value = matches!(
-        error,
-        rusqlite::Error::FromSqlConversionFailure(..)
-            | rusqlite::Error::InvalidColumnType(..)
-            | rusqlite::Error::IntegralValueOutOfRange(..)
-            | rusqlite::Error::Utf8Error(..)
-    );
-    if is_unreadable_value {
+    if is_unreadable_value(error) {
         return damaged(message);
     }
     let of = |kind| Error::new(kind, message.clone()).of_environment();
@@ -72,6 +65,16 @@ pub(super) fn of_database(error: &rusqlite::Error, path: &Path) -> Error {
         Some(ErrorCode::TooBig) => Error::new(ErrorKind::Invalid, message),
         _ => of(ErrorKind::Internal),
     }
+}
+
+fn is_unreadable_value(error: &rusqlite::Error) -> bool {
+    matches!(
+        error,
+        rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::Utf8Error(..)
+    )
 }
 
 fn damaged(message: String) -> Error {

@@ -162,9 +162,7 @@ fn runs<'a>(closed: &'a [SegmentView], live: &[u64], segment_bytes: u64) -> Vec<
         let ends = index == closed.len() || index > start && bytes + live[index] > room;
         if ends {
             let run = &closed[start..index];
-            let is_clean =
-                |(view, live): (&SegmentView, &u64)| view.data_end - HEADER_BYTES as u64 == *live;
-            if run.len() > 1 || !run.iter().zip(&live[start..index]).all(is_clean) {
+            if run.len() > 1 || !is_clean(run, &live[start..index]) {
                 runs.push(run);
             }
             (start, bytes) = (index, 0);
@@ -172,6 +170,13 @@ fn runs<'a>(closed: &'a [SegmentView], live: &[u64], segment_bytes: u64) -> Vec<
         bytes += live.get(index).copied().unwrap_or(0);
     }
     runs
+}
+
+/// Whether all bytes of the segments are live.
+fn is_clean(run: &[SegmentView], live: &[u64]) -> bool {
+    run.iter()
+        .zip(live)
+        .all(|(view, live)| view.data_end - HEADER_BYTES as u64 == *live)
 }
 
 /// Puts one new segment in the place of a run. Returns the bytes of its file.

@@ -312,12 +312,7 @@ impl Frame {
         let count = u32_at(&self.bytes, 40) as usize;
         let mut headers = Vec::with_capacity(count.min(self.bytes.len() / 8));
         for _ in 0..count {
-            let lengths = take(&self.bytes, &mut at, 8)?;
-            let name = take(&self.bytes, &mut at, u32_at(&lengths, 0))?;
-            let value = take(&self.bytes, &mut at, u32_at(&lengths, 4))?;
-            let name =
-                std::str::from_utf8(&name).map_err(|_| "header name of a record is not UTF-8")?;
-            headers.push((name.to_owned(), value));
+            headers.push(self.header(&mut at)?);
         }
         let value = (!self.is_tombstone()).then_some(value);
         Ok(Record {
@@ -326,6 +321,15 @@ impl Frame {
             headers,
             timestamp_ms: self.timestamp_ms(),
         })
+    }
+
+    fn header(&self, at: &mut usize) -> Result<(String, Bytes), &'static str> {
+        let lengths = take(&self.bytes, at, 8)?;
+        let name = take(&self.bytes, at, u32_at(&lengths, 0))?;
+        let value = take(&self.bytes, at, u32_at(&lengths, 4))?;
+        let name =
+            std::str::from_utf8(&name).map_err(|_| "header name of a record is not UTF-8")?;
+        Ok((name.to_owned(), value))
     }
 }
 

@@ -132,16 +132,7 @@ impl Group {
     /// Makes positions durable; those that are not ahead are ignored.
     pub fn commit(&self, positions: &[Position]) -> Result<()> {
         let mut file = lock(&self.file);
-        let mut ahead = BTreeMap::new();
-        for position in positions {
-            let known = ahead
-                .get(&position.partition)
-                .copied()
-                .or_else(|| self.committed(position.partition));
-            if known.is_none_or(|known| position.offset > known) {
-                ahead.insert(position.partition, position.offset);
-            }
-        }
+        let ahead = self.ahead(positions);
         if ahead.is_empty() {
             return Ok(());
         }
@@ -158,6 +149,21 @@ impl Group {
         }
         write(&self.committed).extend(ahead);
         Ok(())
+    }
+
+    /// The highest of the positions of each partition that are ahead of those committed.
+    fn ahead(&self, positions: &[Position]) -> BTreeMap<u32, u64> {
+        let mut ahead = BTreeMap::new();
+        for position in positions {
+            let known = ahead
+                .get(&position.partition)
+                .copied()
+                .or_else(|| self.committed(position.partition));
+            if known.is_none_or(|known| position.offset > known) {
+                ahead.insert(position.partition, position.offset);
+            }
+        }
+        ahead
     }
 }
 

@@ -108,6 +108,16 @@ pub struct Scanner {
     piece: Bytes,
 }
 
+/// How much to read for a frame of that length, which is believed only as far as the file reaches.
+fn piece_bytes(wanted: usize) -> usize {
+    let several = if wanted <= LONG_RECORD_BYTES {
+        wanted * 4
+    } else {
+        wanted
+    };
+    several.max(PIECE_BYTES)
+}
+
 impl Scanner {
     /// Starts at `position`, where a frame must begin; `end` is where the last frame ends.
     pub fn new(file: SegmentFile, position: u64, end: u64) -> Self {
@@ -139,13 +149,7 @@ impl Scanner {
             if wanted as u64 > left {
                 return Ok(Next::Damaged(self.position, "a record is incomplete"));
             }
-            // The length of a frame is believed only as far as the file reaches.
-            let several = if wanted <= LONG_RECORD_BYTES {
-                wanted * 4
-            } else {
-                wanted
-            };
-            let count = left.min(several.max(PIECE_BYTES) as u64);
+            let count = left.min(piece_bytes(wanted) as u64);
             self.piece = self.file.read(self.position, count as usize)?;
         }
     }

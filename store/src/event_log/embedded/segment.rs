@@ -121,14 +121,7 @@ impl Segment {
         if known_until >= end || self.is_behind(offset) {
             return Ok(floor);
         }
-        let mut scanner = Scanner::new(file.clone(), known_until, end);
-        let (mut found, mut resume) = (Vec::new(), self.resume(u64::MAX));
-        // Readers report the damage when they come to it.
-        while let Some((position, frame)) =
-            scanner.next_past_damage(&mut resume, &mut Vec::new())?
-        {
-            found.push((frame.offset(), position, frame.size() as u64));
-        }
+        let found = self.frames(file, known_until, end)?;
         let mut index = lock(&self.index);
         if index.known_until <= known_until {
             found
@@ -136,6 +129,19 @@ impl Segment {
                 .for_each(|(offset, position, length)| index.note(offset, position, length));
         }
         Ok(index.floor(offset))
+    }
+
+    /// Offset, position and length in bytes of each frame of a stretch.
+    fn frames(&self, file: &SegmentFile, from: u64, end: u64) -> Result<Vec<(u64, u64, u64)>> {
+        let mut scanner = Scanner::new(file.clone(), from, end);
+        let (mut found, mut resume) = (Vec::new(), self.resume(u64::MAX));
+        // Readers report the damage when they come to it.
+        while let Some((position, frame)) =
+            scanner.next_past_damage(&mut resume, &mut Vec::new())?
+        {
+            found.push((frame.offset(), position, frame.size() as u64));
+        }
+        Ok(found)
     }
 
     /// What a frame after damage must be like; `end` is the offset after the segment.

@@ -280,14 +280,7 @@ impl Active {
 }
 
 fn create(partition: &Partition, base: u64) -> Result<Active> {
-    let last = partition
-        .segments()
-        .last()
-        .map(|view| view.segment.name.base);
-    if last >= Some(base) {
-        let what = format!("a segment at {base} is there already");
-        return Err(Error::new(ErrorKind::Internal, what));
-    }
+    check_absent(partition, base)?;
     let name = SegmentName {
         base,
         generation: 0,
@@ -314,4 +307,16 @@ fn create(partition: &Partition, base: u64) -> Result<Active> {
         length: HEADER_BYTES as u64,
         has_rest: false,
     })
+}
+
+fn check_absent(partition: &Partition, base: u64) -> Result<()> {
+    let last = partition
+        .segments()
+        .last()
+        .map(|view| view.segment.name.base);
+    if last >= Some(base) {
+        let what = format!("a segment at {base} is there already");
+        return Err(Error::new(ErrorKind::Internal, what));
+    }
+    Ok(())
 }

@@ -190,14 +190,7 @@ pub fn topics(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Folders of the partitions of a topic.
 pub fn partitions(topic: &Path) -> Result<Vec<PartitionFolder>> {
-    let mut read_to: BTreeMap<u32, u64> = BTreeMap::new();
-    for path in group_files(topic)? {
-        let bytes = std::fs::read(&path).map_err(failed("read", &path))?;
-        for (partition, offset) in Group::positions(&bytes) {
-            let known = read_to.entry(partition).or_insert(0);
-            *known = offset.max(*known);
-        }
-    }
+    let read_to = read_positions(topic)?;
     let number = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
     let folders = files(topic)?.into_iter().filter(|path| path.is_dir());
     let partition = |path: PathBuf| {
@@ -209,6 +202,19 @@ pub fn partitions(topic: &Path) -> Result<Vec<PartitionFolder>> {
         })
     };
     Ok(folders.filter_map(partition).collect())
+}
+
+/// How far a group has read each partition of a topic, the furthest of them.
+fn read_positions(topic: &Path) -> Result<BTreeMap<u32, u64>> {
+    let mut read_to: BTreeMap<u32, u64> = BTreeMap::new();
+    for path in group_files(topic)? {
+        let bytes = std::fs::read(&path).map_err(failed("read", &path))?;
+        for (partition, offset) in Group::positions(&bytes) {
+            let known = read_to.entry(partition).or_insert(0);
+            *known = offset.max(*known);
+        }
+    }
+    Ok(read_to)
 }
 
 fn group_files(topic: &Path) -> Result<Vec<PathBuf>> {

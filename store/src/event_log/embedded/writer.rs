@@ -235,6 +235,12 @@ impl<'a> Round<'a> {
                 offset,
             };
         }
+        self.touch(topic, partition, index);
+        Ok(())
+    }
+
+    /// Notes that an append has a part in a partition.
+    fn touch(&mut self, topic: &Arc<Topic>, partition: &Arc<Partition>, index: usize) {
         match self
             .touched
             .iter_mut()
@@ -247,7 +253,6 @@ impl<'a> Round<'a> {
                 appends: vec![index],
             }),
         }
-        Ok(())
     }
 
     /// Writes and syncs the partitions that `wanted` names.

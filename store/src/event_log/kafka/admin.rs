@@ -72,11 +72,7 @@ impl Admin {
         settings: TopicSettings,
         wanted: &BTreeMap<&str, String>,
     ) -> std::result::Result<bool, Code> {
-        let copies = if self.config.replication_factor == 0 {
-            -1
-        } else {
-            i32::from(self.config.replication_factor)
-        };
+        let copies = self.copies();
         let partitions = i32::try_from(settings.partitions).unwrap_or(i32::MAX);
         let named = NewTopic::new(topic, partitions, TopicReplication::Fixed(copies));
         let new = wanted
@@ -92,6 +88,15 @@ impl Admin {
             .into_iter()
             .find_map(|answer| answer.err().map(|(_, code)| code))
             .map_or(Ok(true), Err)
+    }
+
+    /// Copies of a partition; -1 leaves their number to the brokers.
+    fn copies(&self) -> i32 {
+        if self.config.replication_factor == 0 {
+            -1
+        } else {
+            i32::from(self.config.replication_factor)
+        }
     }
 
     /// Settings that the topic must have.
@@ -158,6 +163,20 @@ impl Admin {
         let Some(found) = self.describe(topic).await else {
             return Ok(());
         };
+        let changes = self.changes(topic, &found, settings);
+        if !changes.is_empty() {
+            self.alter(topic, &found, &changes).await;
+        }
+        Ok(())
+    }
+
+    /// What is to be altered of a topic, with the new values; warns about the rest.
+    fn changes(
+        &self,
+        topic: &str,
+        found: &ConfigResource,
+        settings: TopicSettings,
+    ) -> BTreeMap<&'static str, String> {
         let mut changes = BTreeMap::new();
         for (name, wanted) in self.wanted(settings) {
             let current = found
@@ -183,10 +202,7 @@ impl Admin {
                 changes.insert(name, wanted);
             }
         }
-        if !changes.is_empty() {
-            self.alter(topic, &found, &changes).await;
-        }
-        Ok(())
+        changes
     }
 
     /// `None` with a warning if the brokers do not tell: not every user may ask.

@@ -192,13 +192,7 @@ impl Inspector {
     /// Reads the record at each committed position that has moved since the last look; one short
     /// read for all of them.
     fn look(&self, client: &mut Client, lag: &[PartitionLag]) -> Result<()> {
-        let mut unknown: BTreeMap<u32, u64> = lag
-            .iter()
-            .filter(|partition| {
-                partition.committed < partition.end && !is_known(&client.oldest, partition)
-            })
-            .map(|partition| (partition.partition, partition.committed))
-            .collect();
+        let mut unknown = unknown(client, lag);
         if unknown.is_empty() {
             return Ok(());
         }
@@ -253,6 +247,16 @@ impl Inspector {
             }
         }
     }
+}
+
+/// The committed positions, by partition, whose records have not been looked at.
+fn unknown(client: &Client, lag: &[PartitionLag]) -> BTreeMap<u32, u64> {
+    lag.iter()
+        .filter(|partition| {
+            partition.committed < partition.end && !is_known(&client.oldest, partition)
+        })
+        .map(|partition| (partition.partition, partition.committed))
+        .collect()
 }
 
 /// Whether the record at the committed position was looked at already.

@@ -103,19 +103,21 @@ impl KafkaEventLog {
     }
 }
 
+fn check_partitions(topic: &str, partitions: u32) -> Result<()> {
+    if partitions > 0 && i32::try_from(partitions).is_ok() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Invalid,
+        format!("topic `{topic}` cannot have {partitions} partitions"),
+    ))
+}
+
 #[async_trait]
 impl EventLog for KafkaEventLog {
     async fn create_topic(&self, topic: &str, settings: TopicSettings) -> Result<()> {
         check_name(topic)?;
-        if settings.partitions == 0 || i32::try_from(settings.partitions).is_err() {
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                format!(
-                    "topic `{topic}` cannot have {} partitions",
-                    settings.partitions
-                ),
-            ));
-        }
+        check_partitions(topic, settings.partitions)?;
         match self.partitions(topic).await {
             Ok(partitions) => return self.admin.align(topic, partitions, settings).await,
             Err(error) if error.kind() == ErrorKind::NotFound => {}

@@ -83,12 +83,17 @@ async fn make_durable(worker: &Worker, batch: &mut [Finished], positions: &[Posi
             }
         }
     }
+    append_settled(worker, &owners, settled).await;
+}
+
+/// Appends what came of settling, which no record of the batch answers for.
+async fn append_settled(worker: &Worker, owners: &Owners, settled: Vec<Output>) {
     for (topic, records) in by_topic(settled) {
         let items = records
             .into_iter()
             .map(|record| Item {
                 place: None,
-                owners: Arc::clone(&owners),
+                owners: Arc::clone(owners),
                 record,
             })
             .collect();

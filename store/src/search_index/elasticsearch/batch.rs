@@ -115,6 +115,11 @@ struct Batch<'a> {
     tasks: Vec<Task>,
 }
 
+fn without_vector(chunk_id: ChunkId) -> Outcome {
+    let message = format!("chunk {chunk_id} comes without a vector and none is stored");
+    Outcome::Failed(Error::new(ErrorKind::Invalid, message))
+}
+
 impl<'a> Batch<'a> {
     async fn read(target: &'a Target, operations: Vec<Operation>) -> Result<Self> {
         let tasks = operations
@@ -215,12 +220,7 @@ impl<'a> Batch<'a> {
             let task = &mut self.tasks[number];
             match (kept, &mut task.operation) {
                 (Some(kept), Operation::Replace { vectors, .. }) => vectors.push(kept),
-                _ => {
-                    let message =
-                        format!("chunk {chunk_id} comes without a vector and none is stored");
-                    task.written =
-                        Some(Ok(Outcome::Failed(Error::new(ErrorKind::Invalid, message))));
-                }
+                _ => task.written = Some(Ok(without_vector(chunk_id))),
             }
         }
         Ok(())
@@ -699,21 +699,7 @@ fn manifest(task: &Task) -> ManifestRecord {
         Operation::Delete {
             document_id,
             version,
-        } => {
-            let document = DocumentHeader {
-                document_id: document_id.clone(),
-                version: *version,
-                ..DocumentHeader::default()
-            };
-            (
-                IndexedDocument {
-                    document,
-                    chunk_ids: Vec::new(),
-                    deleted: true,
-                },
-                Vec::new(),
-            )
-        }
+        } => (deleted(document_id, *version), Vec::new()),
     };
     ManifestRecord {
         manifest: indexed.document.document_id.clone(),
@@ -724,6 +710,20 @@ fn manifest(task: &Task) -> ManifestRecord {
             revision: task.revision.to_string(),
             replaced: replaced_by(task),
         },
+    }
+}
+
+/// What is kept of a document that was deleted.
+fn deleted(document_id: &str, version: u64) -> IndexedDocument {
+    let document = DocumentHeader {
+        document_id: document_id.to_owned(),
+        version,
+        ..DocumentHeader::default()
+    };
+    IndexedDocument {
+        document,
+        chunk_ids: Vec::new(),
+        deleted: true,
     }
 }
 

@@ -41,6 +41,13 @@ pub enum ItemResult {
     Refused(Failure),
 }
 
+impl ItemResult {
+    /// Whether another attempt may end otherwise.
+    fn may_pass(&self) -> bool {
+        matches!(self, Self::Refused(failure) if failure.may_pass())
+    }
+}
+
 /// Items with a common destination.
 #[derive(Default)]
 pub struct Bulk {
@@ -130,7 +137,7 @@ impl Bulk {
             let mut again = Vec::new();
             for part in items.parts(&waiting, bulk_bytes) {
                 send_part(client, alias, &items, &part, &mut results).await?;
-                again.extend(part.into_iter().filter(|item| matches!(&results[*item], ItemResult::Refused(failure) if failure.may_pass())));
+                again.extend(part.into_iter().filter(|item| results[*item].may_pass()));
             }
             if again.is_empty() || !patience.pause().await {
                 break;

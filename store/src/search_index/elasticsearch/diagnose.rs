@@ -72,6 +72,19 @@ struct Cluster<'a> {
     config: &'a Config,
 }
 
+/// Whether a template says something about fields, stored documents or analysis.
+fn changes_indexes(template: &Value) -> bool {
+    let part = |path: &str| {
+        template
+            .pointer(path)
+            .and_then(Value::as_object)
+            .is_some_and(|part| !part.is_empty())
+    };
+    part("/template/mappings/properties")
+        || part("/template/mappings/_source")
+        || part("/template/settings/index/analysis")
+}
+
 impl Cluster<'_> {
     async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, Error> {
         self.client
@@ -369,16 +382,7 @@ impl Cluster<'_> {
             }
             Err(attempt) => return failed(name, &attempt.error("cannot ask for templates")),
         };
-        let part = |path: &str| {
-            found
-                .pointer(path)
-                .and_then(Value::as_object)
-                .is_some_and(|part| !part.is_empty())
-        };
-        if part("/template/mappings/properties")
-            || part("/template/mappings/_source")
-            || part("/template/settings/index/analysis")
-        {
+        if changes_indexes(&found) {
             return problem(
                 name,
                 "a template of the cluster adds fields to our indexes",

@@ -53,6 +53,26 @@ struct Described {
     settings: Value,
 }
 
+fn missing(name: Option<&str>) -> Error {
+    match name {
+        Some(name) => Error::new(
+            ErrorKind::NotFound,
+            format!("there is no generation `{name}`"),
+        ),
+        None => Error::new(ErrorKind::NotFound, "no generation serves queries yet")
+            .with_hint("index a document, or promote a generation"),
+    }
+}
+
+fn stored_bytes(stored: &Value, index: &str) -> u64 {
+    stored
+        .get("indices")
+        .and_then(|indices| indices.get(index))
+        .and_then(|stats| stats.pointer("/total/store/size_in_bytes"))
+        .and_then(Value::as_u64)
+        .unwrap_or(0)
+}
+
 impl Generations {
     /// Knows nothing yet.
     pub fn new(client: Client, config: Config) -> Self {
@@ -69,14 +89,7 @@ impl Generations {
         if let Some(known) = self.believed(key) {
             return Ok(known);
         }
-        let missing = || match name {
-            Some(name) => Error::new(
-                ErrorKind::NotFound,
-                format!("there is no generation `{name}`"),
-            ),
-            None => Error::new(ErrorKind::NotFound, "no generation serves queries yet")
-                .with_hint("index a document, or promote a generation"),
-        };
+        let missing = || missing(name);
         let target = match name {
             Some(name) => {
                 mapping::index_name(&self.config.index_prefix, name).map_err(|_| missing())?
@@ -335,12 +348,7 @@ impl Generations {
             serving: generation.serving,
             documents: count(place * 2),
             chunks: count(place * 2 + 1),
-            bytes: stored
-                .get("indices")
-                .and_then(|indices| indices.get(&generation.index))
-                .and_then(|stats| stats.pointer("/total/store/size_in_bytes"))
-                .and_then(Value::as_u64)
-                .unwrap_or(0),
+            bytes: stored_bytes(&stored, &generation.index),
             settings: generation.settings,
             name: generation.name,
         };

@@ -17,18 +17,11 @@ pub fn documents(segment: &Segment, fields: Fields, filter: &Filter) -> tantivy:
     for values in filter.term_conditions() {
         allowed.intersect(&any_of(segment, fields, &values)?);
     }
-    let readers = segment.reader.fast_fields();
     if filter.updated_from_ms.is_some() || filter.updated_before_ms.is_some() {
-        let from = filter.updated_from_ms.unwrap_or(i64::MIN);
-        let updated = readers.i64(text::UPDATED_AT)?;
-        let meets =
-            |at: i64| at >= from && filter.updated_before_ms.is_none_or(|before| at < before);
-        keep(&mut allowed, |document| {
-            updated.first(document).is_some_and(meets)
-        });
+        keep_updated(segment, filter, &mut allowed)?;
     }
     if let Some(highest) = filter.max_security_level {
-        let level = readers.u64(text::SECURITY_LEVEL)?;
+        let level = segment.reader.fast_fields().u64(text::SECURITY_LEVEL)?;
         keep(&mut allowed, |document| {
             level
                 .first(document)
@@ -36,6 +29,17 @@ pub fn documents(segment: &Segment, fields: Fields, filter: &Filter) -> tantivy:
         });
     }
     Ok(allowed)
+}
+
+/// Keeps the documents that were updated when the filter says.
+fn keep_updated(segment: &Segment, filter: &Filter, allowed: &mut Bitmap) -> tantivy::Result<()> {
+    let from = filter.updated_from_ms.unwrap_or(i64::MIN);
+    let updated = segment.reader.fast_fields().i64(text::UPDATED_AT)?;
+    let meets = |at: i64| at >= from && filter.updated_before_ms.is_none_or(|before| at < before);
+    keep(allowed, |document| {
+        updated.first(document).is_some_and(meets)
+    });
+    Ok(())
 }
 
 /// The documents that carry any of the terms, deleted ones included; none for no terms.

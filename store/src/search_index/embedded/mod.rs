@@ -378,17 +378,29 @@ impl Inner {
             Err(error) if error.kind() == ErrorKind::Corrupt => None,
             found => Some(found?),
         };
-        if self.is_serving(name) {
-            let message = format!("generation `{name}` serves queries and cannot be dropped");
-            return Err(Error::new(ErrorKind::Conflict, message)
-                .with_hint("promote another generation first"));
-        }
+        self.check_not_serving(name)?;
         let failed = |error: std::io::Error| {
             Error::io(format_args!("cannot drop generation `{name}`"), &error)
         };
         let grave = self.folder(&format!(".old-{name}"));
         std::fs::rename(self.folder(name), &grave).map_err(failed)?;
         sync_folder(&generations_folder(&self.root))?;
+        self.forget(name);
+        if let Some(generation) = generation {
+            generation.close();
+        }
+        std::fs::remove_dir_all(&grave).map_err(failed)
+    }
+
+    fn check_not_serving(&self, name: &str) -> Result<()> {
+        if !self.is_serving(name) {
+            return Ok(());
+        }
+        let message = format!("generation `{name}` serves queries and cannot be dropped");
+        Err(Error::new(ErrorKind::Conflict, message).with_hint("promote another generation first"))
+    }
+
+    fn forget(&self, name: &str) {
         self.generations
             .write()
             .unwrap_or_else(PoisonError::into_inner)
@@ -397,10 +409,6 @@ impl Inner {
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .remove(name);
-        if let Some(generation) = generation {
-            generation.close();
-        }
-        std::fs::remove_dir_all(&grave).map_err(failed)
     }
 
     fn is_serving(&self, name: &str) -> bool {

@@ -249,6 +249,16 @@ impl Snapshot {
         if let Some(allowed) = known {
             return Ok(allowed);
         }
+        let allowed = Arc::new(self.filtered(filter)?);
+        let mut filters = self.filters.lock().unwrap_or_else(PoisonError::into_inner);
+        if filters.len() >= CACHED_FILTERS {
+            filters.clear();
+        }
+        filters.insert(filter.clone(), Arc::clone(&allowed));
+        Ok(allowed)
+    }
+
+    fn filtered(&self, filter: &Filter) -> Result<Allowed> {
         let documents = self
             .segments
             .iter()
@@ -257,17 +267,11 @@ impl Snapshot {
             .collect::<tantivy::Result<Vec<_>>>()
             .map_err(|error| text::failure("cannot read a filter", &error))?;
         let count = documents.iter().map(Bitmap::count).sum();
-        let allowed = Arc::new(Allowed {
+        Ok(Allowed {
             documents,
             count,
             rows: OnceLock::new(),
-        });
-        let mut filters = self.filters.lock().unwrap_or_else(PoisonError::into_inner);
-        if filters.len() >= CACHED_FILTERS {
-            filters.clear();
-        }
-        filters.insert(filter.clone(), Arc::clone(&allowed));
-        Ok(allowed)
+        })
     }
 
     /// Every findable chunk with its document id, read from the postings of the text index.

@@ -163,13 +163,6 @@ const READ_LATER: [SegmentComponent; 4] = [
 
 fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
-    let raw = || {
-        let indexing = TextFieldIndexing::default()
-            .set_tokenizer("raw")
-            .set_index_option(IndexRecordOption::Basic)
-            .set_fieldnorms(false);
-        TextOptions::default().set_indexing_options(indexing)
-    };
     let ready = TextFieldIndexing::default()
         .set_tokenizer(TOKENIZER)
         .set_index_option(IndexRecordOption::WithFreqs);
@@ -186,6 +179,15 @@ fn schema() -> (Schema, Fields) {
         security_level: builder.add_u64_field(SECURITY_LEVEL, fast()),
     };
     (builder.build(), fields)
+}
+
+/// Text that is found by its whole value.
+fn raw() -> TextOptions {
+    let indexing = TextFieldIndexing::default()
+        .set_tokenizer("raw")
+        .set_index_option(IndexRecordOption::Basic)
+        .set_fieldnorms(false);
+    TextOptions::default().set_indexing_options(indexing)
 }
 
 impl Fields {

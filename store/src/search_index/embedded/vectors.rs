@@ -145,13 +145,18 @@ impl VectorColumns {
     }
 }
 
+/// What the codes of a vector are multiplied by: its largest value has the code 127 or -127.
+fn scale_of(vector: &[f32]) -> f32 {
+    vector
+        .iter()
+        .fold(0.0_f32, |largest, value| largest.max(value.abs()))
+        / 127.0
+}
+
 impl Encoded {
     /// Adds one vector.
     pub fn push(&mut self, vector: &[f32]) {
-        let scale = vector
-            .iter()
-            .fold(0.0_f32, |largest, value| largest.max(value.abs()))
-            / 127.0;
+        let scale = scale_of(vector);
         let inverse = if scale > 0.0 { 1.0 / scale } else { 0.0 };
         let padding = stride(vector.len()) - vector.len();
         let (first_code, first_value) = (self.codes.len(), self.values.len());

@@ -84,14 +84,7 @@ impl Gutter {
 /// The gutter that parts the most text and is crossed by the least.
 fn best_gutter(items: &[Item]) -> Option<Gutter> {
     let height = median(items.iter().map(Item::height));
-    let left = items
-        .iter()
-        .map(|item| item.left)
-        .fold(f32::INFINITY, f32::min);
-    let right = items
-        .iter()
-        .map(|item| item.right)
-        .fold(f32::NEG_INFINITY, f32::max);
+    let (left, right) = extent(items);
     let places = (1..PLACES).map(|place| left + (right - left) * place as f32 / PLACES as f32);
     let mut best: Option<(f32, Gutter)> = None;
     for place in places {
@@ -105,6 +98,19 @@ fn best_gutter(items: &[Item]) -> Option<Gutter> {
         }
     }
     best.map(|(_, gutter)| gutter)
+}
+
+/// The left and the right side of all.
+fn extent(items: &[Item]) -> (f32, f32) {
+    let left = items
+        .iter()
+        .map(|item| item.left)
+        .fold(f32::INFINITY, f32::min);
+    let right = items
+        .iter()
+        .map(|item| item.right)
+        .fold(f32::NEG_INFINITY, f32::max);
+    (left, right)
 }
 
 /// Boxes on the smaller side less those that cross; 0 or less for no gutter.

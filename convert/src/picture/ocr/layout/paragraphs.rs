@@ -28,6 +28,18 @@ pub(super) fn text_before(
         .unwrap_or(same_block)
         .max(1);
     let rows = rows.get(..length).unwrap_or_default();
+    let lines = lines(rows);
+    let mut text = lines
+        .iter()
+        .map(|line| escape_line(line))
+        .collect::<Vec<_>>()
+        .join("\n");
+    text.push('\n');
+    (text, length)
+}
+
+/// Rows joined to lines, with an empty one between paragraphs.
+fn lines(rows: &[Row]) -> Vec<String> {
     let shape = Shape::of(rows);
     let mut lines: Vec<String> = Vec::new();
     let mut before: Option<&Row> = None;
@@ -40,13 +52,7 @@ pub(super) fn text_before(
         }
         before = Some(row);
     }
-    let mut text = lines
-        .iter()
-        .map(|line| escape_line(line))
-        .collect::<Vec<_>>()
-        .join("\n");
-    text.push('\n');
-    (text, length)
+    lines
 }
 
 /// Appends to the last line; a word that was parted at the line end is made whole.
