@@ -81,7 +81,7 @@ const OWNERS: &[(&[&str], &[&str])] = &[
     ),
     // Of query-api: the bridge to its own `/mcp`.
     (&["reqwest"], &["models", "query-api"]),
-    (&["ammonia", "pulldown-latex"], &["query-api"]),
+    (&["ammonia", "docx-rs", "pulldown-latex"], &["query-api"]),
     (&["jieba-rs", "rust-stemmers"], &["taxonomy"]),
     (&["actix-multipart", "actix-web", "rmcp"], &["query-api"]),
     (

@@ -24,7 +24,7 @@ pub struct ReportVerb {
     /// One section (general), three (deep) or six (deeper)
     #[arg(long, value_name = "DEPTH", default_value = "general", value_parser = one_of(Depth::ALL.map(Depth::as_str)))]
     pub depth: String,
-    /// Write the report into this file; its ending says as what: .md or .html
+    /// Write the report into this file; its ending says as what: .md, .html or .docx
     #[arg(long = "output-file", short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
     /// Where it looks.

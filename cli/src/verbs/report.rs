@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::print::{self, Outcome};
 
 /// Endings of files and what the server calls them.
-const FORMATS: [(&str, &str); 2] = [("md", "markdown"), ("html", "html")];
+const FORMATS: [(&str, &str); 3] = [("md", "markdown"), ("html", "html"), ("docx", "docx")];
 
 /// Writes a report.
 pub fn run(global: &Global, config: &Config, wanted: &ReportVerb) -> Result<Outcome> {
@@ -51,15 +51,12 @@ fn format_of(file: &Path) -> Result<&'static str> {
     let ending = file.extension().and_then(|ending| ending.to_str());
     let ending = ending.unwrap_or_default().to_ascii_lowercase();
     let known = FORMATS.iter().find(|(known, _)| *known == ending);
-    let endings: Vec<String> = FORMATS
-        .iter()
-        .map(|(known, _)| format!(".{known}"))
-        .collect();
+    let endings = FORMATS.map(|(known, _)| format!(".{known}"));
     known.map(|(_, format)| *format).with_context(|| {
         format!(
-            "{} has no ending that says what to write\nhint: use {}",
+            "{} has no ending that says what to write\nhint: use one of {}",
             file.display(),
-            endings.join(" or ")
+            endings.join(", ")
         )
     })
 }

@@ -23,6 +23,8 @@ pub fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let files = json!({
         "text/markdown": {"schema": {"type": "string"}},
         "text/html": {"schema": {"type": "string"}},
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
+            {"schema": {"type": "string", "format": "binary"}},
     });
     let headers: &[_] = &[
         (

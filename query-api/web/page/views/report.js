@@ -9,7 +9,7 @@ import { setName, useSets } from "./sets_names.js";
 import { saveAs } from "./saving.js";
 
 const DEPTHS = ["general", "deep", "deeper"];
-const FORMATS = { markdown: "report.md", html: "report.html" };
+const FORMATS = { markdown: "report.md", html: "report.html", docx: "report.docx" };
 
 /** What the events of a report add up to. */
 function after(state, { event, data }) {
