@@ -55,7 +55,7 @@ pub use variants::SearchedAll;
 pub use workflows::{
     Asked, Asker, AskerParts, CodeExplanationConfig, CourseConfig, EnvironmentField,
     ErrorMapConfig, GeneralConfig, Grade, Heading, JudgeConfig, OnDemandConfig, ReportConfig,
-    Scope, Side, SideText, SummedUp, TextbookConfig, ToGrade,
+    ReportKeeper, Scope, Side, SideText, SummedUp, TextbookConfig, ToGrade,
 };
 
 #[cfg(test)]

@@ -137,6 +137,15 @@ pub struct AskRequest {
         skip_serializing_if = "Option::is_none"
     )]
     pub depth: Option<Depth>,
+    /// What a report is kept under while it is written, 1 to 64 letters, digits and `.`, `-`, `_`: the
+    /// same request with the same id goes on with it. Made when absent; with the workflow `report`
+    /// alone.
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub report_id: Option<String>,
     /// Who decides what is searched for; `on_demand` goes with the workflow `general`.
     #[serde(default)]
     pub retrieval: Retrieval,

@@ -24,7 +24,7 @@ pub use general::GeneralConfig;
 pub use grading::{Grade, ToGrade};
 pub use judge::JudgeConfig;
 pub use on_demand::OnDemandConfig;
-pub use report::ReportConfig;
+pub use report::{ReportConfig, ReportKeeper};
 pub use sides::{Scope, Side, SideText};
 pub use summing::SummedUp;
 pub use textbook::TextbookConfig;
@@ -92,6 +92,8 @@ pub struct Asked {
     pub earlier: Earlier,
     /// Who asks.
     pub principal: Principal,
+    /// Where a report is kept while it is written.
+    pub report: Option<ReportKeeper>,
 }
 
 impl Asker {
@@ -149,6 +151,12 @@ impl Asker {
         if request.depth.is_some() && workflow != Workflow::Report {
             return Err(SearchError::Invalid(format!(
                 "depth is given and workflow is {}: only a `report` has a depth",
+                workflow.as_str()
+            )));
+        }
+        if request.report_id.is_some() && workflow != Workflow::Report {
+            return Err(SearchError::Invalid(format!(
+                "report_id is given and workflow is {}: only a `report` can be gone on with",
                 workflow.as_str()
             )));
         }

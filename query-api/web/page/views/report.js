@@ -21,14 +21,25 @@ function after(state, { event, data }) {
   return state;
 }
 
+/** What a report is kept under while it is written. */
+function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Whether a report ended before its end: the same request with the same id goes on with it. */
+const isBrokenOff = (state) => state !== null && !state.running && !state.answer;
+
 export function Report() {
   const [form, setForm] = useState({ question: "", depth: "general", set: "" });
   const [state, setState] = useState(null);
   const control = useRef(null);
-  const write = async (event) => {
+  const begin = (event) => {
     event.preventDefault();
-    const body = { question: form.question, depth: form.depth, ...(form.set ? { knowledge_sets: [form.set] } : {}) };
-    let now = { running: true, sections: {} };
+    write({ report_id: newId(), question: form.question, depth: form.depth, ...(form.set ? { knowledge_sets: [form.set] } : {}) });
+  };
+  const write = async (body) => {
+    let now = { running: true, sections: {}, body };
     const show = (next) => { now = next; setState(next); };
     show(now);
     control.current = new AbortController();
@@ -40,10 +51,11 @@ export function Report() {
       show({ ...now, running: false, problem: problem.name === "AbortError" ? null : problem });
     }
   };
-  return html`<form class="report" onSubmit=${write}>
+  return html`<form class="report" onSubmit=${begin}>
     <${Fields} form=${form} onChange=${(changes) => setForm({ ...form, ...changes })} />
     <p class="actions"><button type="submit" disabled=${state?.running}>${t("report.write")}</button>
-      ${state?.running && html`<button type="button" onClick=${() => control.current.abort()}>${t("report.stop")}</button>`}</p>
+      ${state?.running && html`<button type="button" onClick=${() => control.current.abort()}>${t("report.stop")}</button>`}
+      ${isBrokenOff(state) && html`<button type="button" onClick=${() => write(state.body)}>${t("report.goOn")}</button>`}</p>
   </form>
   <${ProblemNotice} problem=${state?.problem} />
   ${state?.running && !state.outline && html`<${Busy} />`}
