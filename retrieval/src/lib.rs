@@ -21,6 +21,7 @@ mod function_words;
 mod fusion;
 mod hits;
 mod leaving;
+pub mod live;
 mod normalize;
 mod plan;
 mod preferences;

@@ -25,11 +25,14 @@ pub struct ReportVerb {
     #[arg(required_unless_present = "resume")]
     pub question: Option<String>,
     /// Go on with a report that was broken off: the id is the first line of stderr when a report begins
-    #[arg(long, value_name = "ID", conflicts_with_all = ["question", "depth", "sets", "tags", "sources", "attributes"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["question", "depth", "live", "sets", "tags", "sources", "attributes"])]
     pub resume: Option<String>,
     /// One section (general), three (deep) or six (deeper)
     #[arg(long, value_name = "DEPTH", default_value = "general", value_parser = one_of(Depth::ALL.map(Depth::as_str)))]
     pub depth: String,
+    /// Search the web too, by the service of query_api.answer.live
+    #[arg(long)]
+    pub live: bool,
     /// Write the report into this file; its ending says as what: .md, .html or .docx
     #[arg(long = "output-file", short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,

@@ -68,6 +68,7 @@ fn new_request(wanted: &ReportVerb) -> Result<AskRequest> {
         workflow: Some(Workflow::Report),
         depth: Depth::named(&wanted.depth),
         report_id: Some(new_id()?),
+        live: wanted.live.then_some(true),
         filter: wanted.filter.filter(),
         ..AskRequest::default()
     })

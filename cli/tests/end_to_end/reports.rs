@@ -275,3 +275,22 @@ fn a_report_that_was_broken_off_goes_on_and_no_section_is_written_twice() {
     let nobody = workspace.run(["report", "--resume", "nobody-began-it"]);
     nobody.refused(1, &["no report is kept", "ask for it again"]);
 }
+
+#[test]
+fn the_key_of_a_live_search_is_never_shown_and_private_addresses_need_a_word() {
+    let with = |url: &str| {
+        Workspace::new()
+            .with("query_api.answer.live.kind", "tavily")
+            .with("query_api.answer.live.url", url)
+            .with("query_api.answer.live.api_key", "s3cret")
+    };
+    let shown = with("https://api.example.org").run(["config", "show"]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    assert!(
+        shown.stdout.contains("[query_api.answer.live]"),
+        "{shown:?}"
+    );
+    assert!(!shown.stdout.contains("s3cret"), "{shown:?}");
+    let refused = with("http://10.0.0.1").run(["search", "q"]);
+    refused.refused(1, &["is a private address", "allow_private_addresses"]);
+}

@@ -241,6 +241,7 @@ fn source(number: u32, hit: &CodeHit, shown_characters: usize) -> Source {
         images: Vec::new(),
         relevance: None,
         spans: Vec::new(),
+        live: None,
     }
 }
 

@@ -46,6 +46,7 @@ use crate::answer::{AnswerConfig, Earlier};
 use crate::elapsed::elapsed_ms;
 use crate::error::SearchError;
 use crate::events::Events;
+use crate::live::{self, LiveSearch};
 use crate::retriever::Retriever;
 use crate::tables::TableReader;
 use crate::understand::rules::intent;
@@ -74,6 +75,8 @@ pub struct Asker {
     parts: AskerParts,
     tables: TableReader,
     search_permits: Semaphore,
+    /// Searches the web, where that is configured.
+    live: Option<Box<dyn LiveSearch>>,
 }
 
 /// Bytes of a question that tell what it wants.
@@ -108,8 +111,10 @@ impl Asker {
         };
         let reader = Arc::clone(&parts.retriever);
         let tables = TableReader::new(reader, parts.blobs.clone(), parts.config.table);
+        let live = live::open(&parts.config.live)?;
         Ok(Self {
             parts,
+            live,
             tables,
             search_permits: Semaphore::new(searches),
         })
@@ -157,6 +162,12 @@ impl Asker {
         if request.report_id.is_some() && workflow != Workflow::Report {
             return Err(SearchError::Invalid(format!(
                 "report_id is given and workflow is {}: only a `report` can be gone on with",
+                workflow.as_str()
+            )));
+        }
+        if request.live == Some(true) && workflow != Workflow::Report {
+            return Err(SearchError::Invalid(format!(
+                "live is given and workflow is {}: the web is searched for a `report` alone",
                 workflow.as_str()
             )));
         }

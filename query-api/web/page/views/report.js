@@ -31,12 +31,12 @@ function newId() {
 const isBrokenOff = (state) => state !== null && !state.running && !state.answer;
 
 export function Report() {
-  const [form, setForm] = useState({ question: "", depth: "general", set: "" });
+  const [form, setForm] = useState({ question: "", depth: "general", set: "", live: false });
   const [state, setState] = useState(null);
   const control = useRef(null);
   const begin = (event) => {
     event.preventDefault();
-    write({ report_id: newId(), question: form.question, depth: form.depth, ...(form.set ? { knowledge_sets: [form.set] } : {}) });
+    write({ report_id: newId(), question: form.question, depth: form.depth, ...(form.set ? { knowledge_sets: [form.set] } : {}), ...(form.live ? { live: true } : {}) });
   };
   const write = async (body) => {
     let now = { running: true, sections: {}, body };
@@ -70,6 +70,7 @@ function Fields({ form, onChange }) {
     <label class="wide"><span>${t("report.question")}</span><textarea id="question" rows="2" required value=${form.question} onInput=${field("question")} /></label>
     <label><span>${t("report.depth")}</span><select value=${form.depth} onChange=${field("depth")}>${DEPTHS.map((depth) => html`<option key=${depth} value=${depth}>${t(`report.depth.${depth}`)}</option>`)}</select></label>
     <label><span>${t("judge.set")}</span><select value=${form.set} onChange=${field("set")}><option value="">${t("judge.allSets")}</option>${sets.map((one) => html`<option key=${one.id} value=${one.id}>${setName(one)}</option>`)}</select></label>
+    <label class="check"><input type="checkbox" checked=${form.live} onChange=${(event) => onChange({ live: event.target.checked })} /> <span>${t("report.live")}</span></label>
   </div>`;
 }
 
@@ -87,7 +88,14 @@ function Written({ state: { answer, markup } }) {
   return html`${answer.degraded.length > 0 && html`<p class="notice">${t("search.degraded", { what: answer.degraded.map((what) => t(`degraded.${what}`)).join(", ") })}</p>`}
     ${answer.report && html`<p class="actions">${Object.keys(FORMATS).map((format) => html`<${SaveButton} key=${format} answer=${answer} format=${format} />`)}</p>`}
     <article lang=${answer.language}>${markup ? html`<${Markup} markup=${markup} />` : html`<div class="text plain">${answer.answer}</div>`}</article>
-    ${cited.length > 0 && html`<details><summary>${t("report.open")}</summary><ol class="cited">${cited.map((source) => html`<li key=${source.number} value=${source.number}><a href=${address("documents", { id: source.document_id, parameters: { chunk: source.chunk_id } })}>${[source.title, ...source.section_path].filter(Boolean).join(" › ")}</a></li>`)}</ol></details>`}`;
+    ${cited.length > 0 && html`<details><summary>${t("report.open")}</summary><ol class="cited">${cited.map((source) => html`<li key=${source.number} value=${source.number}><${SourceLink} source=${source} /></li>`)}</ol></details>`}`;
+}
+
+/** A passage opens in its document, a page of the web where it is. */
+function SourceLink({ source }) {
+  const titles = [source.title, ...source.section_path].filter(Boolean).join(" › ");
+  if (source.live) return html`<a href=${source.url} rel="noopener noreferrer nofollow" target="_blank">${titles}</a> <small class="quiet">${t("report.web", { day: source.live.found_at.slice(0, 10) })}</small>`;
+  return html`<a href=${address("documents", { id: source.document_id, parameters: { chunk: source.chunk_id } })}>${titles}</a>`;
 }
 
 function SaveButton({ answer, format }) {

@@ -4,6 +4,7 @@
 
 mod config;
 mod kept;
+mod live;
 mod outline;
 mod section;
 
@@ -99,7 +100,11 @@ async fn planned(
     let planned = outline::by_model(asker, asked, &question, sections).await;
     steps.end("outline");
     events.step("retrieval").await;
-    let mut found = search(asker, asked, understood, planned.as_ref()).await?;
+    let live = live::search(asker, asked, &question, planned.as_ref());
+    let searched = search(asker, asked, understood, planned.as_ref());
+    let (searched, live) = futures::future::join(searched, live).await;
+    let mut found = searched?;
+    live::add(live, &mut found);
     let took_ms = steps.end("retrieval");
     finding::show(&found, took_ms, events).await;
     if !finding::is_answerable(&found) {
@@ -309,14 +314,42 @@ fn source_list(sources: &[Source], cited: &[u32], is_chinese: bool) -> String {
         titles.extend(source.section_path.iter().map(String::as_str));
         titles.dedup();
         let titles = in_one_line(&titles.join(" › "));
+        let (titles, note) = match &source.live {
+            Some(live) => (literal(&titles), live_note(&live.found_at, is_chinese)),
+            None => (titles, String::new()),
+        };
         let place = match source.url.is_empty() {
             true => format!("{}/{}", source.source, source.source_path),
             false => source.url.clone(),
         };
         let place = in_one_line(&place).replace(['<', '>', '`'], "");
-        text.push_str(&format!("- \\[{}\\] {titles}, `{place}`\n", source.number));
+        text.push_str(&format!(
+            "- \\[{}\\] {titles}, `{place}`{note}\n",
+            source.number
+        ));
     }
     text
+}
+
+/// That a source is a page of the web, and of which day.
+fn live_note(found_at: &str, is_chinese: bool) -> String {
+    let day: String = found_at.chars().take_while(|sign| *sign != 'T').collect();
+    match is_chinese {
+        true => format!("（网络，{day}）"),
+        false => format!(" (web, {day})"),
+    }
+}
+
+/// A text of strangers as Markdown that is nothing but this text.
+fn literal(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len());
+    for sign in text.chars() {
+        if sign.is_ascii_punctuation() && !matches!(sign, ',' | '.' | ':' | ';' | '-' | '/') {
+            literal.push('\\');
+        }
+        literal.push(sign);
+    }
+    literal
 }
 
 fn in_one_line(text: &str) -> String {
