@@ -79,9 +79,9 @@ const OWNERS: &[(&[&str], &[&str])] = &[
         &["pulldown-cmark"],
         &["convert", "enrich", "query-api", "retrieval"],
     ),
-    // Of query-api: the bridge to its own `/mcp`.
-    (&["reqwest"], &["models", "query-api"]),
-    (&["ammonia", "pulldown-latex"], &["query-api"]),
+    // Of query-api: the bridge to its own `/mcp`; of retrieval: live search.
+    (&["reqwest"], &["models", "query-api", "retrieval"]),
+    (&["ammonia", "docx-rs", "pulldown-latex"], &["query-api"]),
     (&["jieba-rs", "rust-stemmers"], &["taxonomy"]),
     (&["actix-multipart", "actix-web", "rmcp"], &["query-api"]),
     (

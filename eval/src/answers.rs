@@ -177,6 +177,7 @@ async fn ask(
         history: rounds(&question.history),
         earlier: Earlier::default(),
         principal: Principal::unrestricted(),
+        report: None,
     };
     asker.check(&asked.request, &asked.principal)?;
     let answer = asker.ask(&asked, &events);

@@ -21,6 +21,7 @@ mod function_words;
 mod fusion;
 mod hits;
 mod leaving;
+pub mod live;
 mod normalize;
 mod plan;
 mod preferences;
@@ -55,7 +56,7 @@ pub use variants::SearchedAll;
 pub use workflows::{
     Asked, Asker, AskerParts, CodeExplanationConfig, CourseConfig, EnvironmentField,
     ErrorMapConfig, GeneralConfig, Grade, Heading, JudgeConfig, OnDemandConfig, ReportConfig,
-    Scope, Side, SideText, SummedUp, TextbookConfig, ToGrade,
+    ReportKeeper, Scope, Side, SideText, SummedUp, TextbookConfig, ToGrade,
 };
 
 #[cfg(test)]

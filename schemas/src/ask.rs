@@ -137,6 +137,23 @@ pub struct AskRequest {
         skip_serializing_if = "Option::is_none"
     )]
     pub depth: Option<Depth>,
+    /// What a report is kept under while it is written, 1 to 64 letters, digits and `.`, `-`, `_`: the
+    /// same request with the same id goes on with it. Made when absent; with the workflow `report`
+    /// alone.
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub report_id: Option<String>,
+    /// Whether the web is searched too, by the live search that the server has; where it has none, or
+    /// that fails, `degraded` names `live`. With the workflow `report` alone.
+    #[serde(
+        default,
+        deserialize_with = "strict::given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub live: Option<bool>,
     /// Who decides what is searched for; `on_demand` goes with the workflow `general`.
     #[serde(default)]
     pub retrieval: Retrieval,
@@ -269,6 +286,21 @@ pub struct Source {
     /// Parts of `text` that support what cites it.
     #[serde(default)]
     pub spans: Vec<Span>,
+    /// Where it is no passage of a document but was found on the web.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<LiveSource>,
+}
+
+/// How a page of the web was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LiveSource {
+    /// The service that found it, such as `searxng`.
+    pub service: String,
+    /// When, RFC 3339.
+    pub found_at: String,
+    /// When it was published, as the service writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
 }
 
 /// Lines of a file.

@@ -4,6 +4,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ask::{AskRequest, Source};
+use crate::understanding::Understanding;
+
 /// How much of a report is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -123,10 +126,63 @@ pub struct WrittenSection {
 /// What a report has beside an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
+    /// What it is gone on with under: `report_id` of the request, or made.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
     /// Its title.
     pub title: String,
     /// How much was wanted.
     pub depth: Depth,
     /// Its sections in order.
     pub sections: Vec<WrittenSection>,
+}
+
+/// What a report is written from: what was understood, planned and found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReportPlan {
+    /// What the question means.
+    pub understanding: Understanding,
+    /// Its sections.
+    pub outline: Outline,
+    /// Passages of the whole report, by number.
+    pub sources: Vec<Source>,
+    /// What of it was done in a lesser way than configured.
+    pub degraded: Vec<String>,
+}
+
+/// A section that is written, and what writing it took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KeptSection {
+    /// The section.
+    pub section: WrittenSection,
+    /// What was done in a lesser way than configured.
+    pub degraded: Vec<String>,
+    /// The model that wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// A part of a report that is kept by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReportPart {
+    /// Before any section.
+    Plan(Box<ReportPlan>),
+    /// When it is written.
+    Section(Box<KeptSection>),
+}
+
+/// What is kept of a report, so that it can be gone on with.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct KeptReport {
+    /// 1 to 64 letters, digits and `.`, `-`, `_`.
+    pub id: String,
+    /// What was asked for; the same again goes on with it.
+    pub request: AskRequest,
+    /// Milliseconds since 1970 at which the last part was kept.
+    pub updated_at_ms: u64,
+    /// What was planned and found; absent until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Box<ReportPlan>>,
+    /// Sections that are written, by number.
+    pub sections: Vec<KeptSection>,
 }

@@ -82,6 +82,7 @@ async fn open(path: &Path) -> Open {
             retention_days: 0,
             maximum_turns: 10,
             pending_minutes: 15,
+            report_days: 7,
         };
         EmbeddedConversations::open(&place, &aside, config, system_clock()).unwrap()
     };

@@ -204,8 +204,9 @@ fn settings_are_checked_and_days_are_counted() {
         retention_days: 0,
         maximum_turns: 0,
         pending_minutes: 0,
+        report_days: 0,
     };
-    assert_eq!(zero.problems().len(), 2);
+    assert_eq!(zero.problems().len(), 3);
     assert_eq!(zero.kept_since_ms(5), None);
     let two_days = Config {
         retention_days: 2,
@@ -225,7 +226,7 @@ async fn a_file_of_the_first_version_is_read_and_brought_up_to_date() {
     let connection = rusqlite::Connection::open(folder.path().join(FILE)).unwrap();
     connection
         .execute_batch(
-            "DROP TABLE user_profiles; ALTER TABLE conversations DROP COLUMN summary;
+            "DROP TABLE report_parts; DROP TABLE reports; DROP TABLE user_profiles; ALTER TABLE conversations DROP COLUMN summary;
              ALTER TABLE turns DROP COLUMN fingerprint;
              PRAGMA user_version = 1;",
         )

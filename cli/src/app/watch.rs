@@ -146,7 +146,12 @@ async fn sweep_conversations(parts: Arc<Parts>, keeping: conversations::Config) 
     loop {
         let now_ms = u64::try_from((parts.clock)()).unwrap_or(0);
         let kept_since = keeping.kept_since_ms(now_ms);
-        let pause = match parts.stores.conversations.sweep(kept_since).await {
+        let store = &parts.stores.conversations;
+        let reports_since = keeping.reports_kept_since_ms(now_ms);
+        if let Err(error) = store.sweep_reports(reports_since).await {
+            tracing::warn!(%error, "old reports cannot be deleted, trying again");
+        }
+        let pause = match store.sweep(kept_since).await {
             Ok(deleted) => {
                 if deleted > 0 {
                     let days = keeping.retention_days;

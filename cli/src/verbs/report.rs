@@ -1,38 +1,49 @@
-//! `tributary report QUESTION`: a report, with its progress on stderr, printed or as a file.
+//! `tributary report QUESTION`: a report, with its progress on stderr, printed or as a file. One that
+//! is broken off goes on with `--resume`.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use tributary_schemas::ask::{Answer, AskEvent, AskRequest, Workflow};
-use tributary_schemas::report::{Depth, WrittenBy, WrittenSection};
+use tributary_schemas::report::{Depth, KeptReport, WrittenBy, WrittenSection};
 
 use super::ask;
 use crate::args::{Format, Global, ReportVerb, Service};
-use crate::client::Client;
+use crate::client::{Client, segment};
 use crate::config::Config;
 use crate::print::{self, Outcome};
 
 /// Endings of files and what the server calls them.
-const FORMATS: [(&str, &str); 2] = [("md", "markdown"), ("html", "html")];
+const FORMATS: [(&str, &str); 3] = [("md", "markdown"), ("html", "html"), ("docx", "docx")];
+/// Exit status of a process that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
 
 /// Writes a report.
 pub fn run(global: &Global, config: &Config, wanted: &ReportVerb) -> Result<Outcome> {
     // What is wrong with the file is said before the work.
     let format = wanted.file.as_deref().map(format_of).transpose()?;
-    let question = ask::question(Some(&wanted.question))?;
-    if question.trim().is_empty() {
-        bail!("the question is empty");
-    }
-    let client = Client::connect(global, config, &[Service::Query])?;
-    let request = AskRequest {
-        question,
-        workflow: Some(Workflow::Report),
-        depth: Depth::named(&wanted.depth),
-        filter: wanted.filter.filter(),
-        ..AskRequest::default()
+    let begun = match &wanted.resume {
+        Some(_) => None,
+        None => Some(new_request(wanted)?),
     };
-    let answer = written(&client, &request)?;
+    let given = wanted.resume.as_ref();
+    let begun_id = begun
+        .as_ref()
+        .and_then(|request| request.report_id.as_ref());
+    let id = given.or(begun_id).cloned().context("a report has no id")?;
+    print::note(&format!("report {id}"));
+    let client = Client::connect(global, config, &[Service::Query])?;
+    let request = match begun {
+        Some(request) => request,
+        None => {
+            let kept: KeptReport = client.get(&format!("/v1/report/{}", segment(&id)))?;
+            kept.request
+        }
+    };
+    tell_when_interrupted(&id);
+    let answer = written(&client, &request, &id)?;
     match (&wanted.file, format) {
         (Some(file), Some(format)) => save(&client, &answer, file, format)?,
         _ if wanted.output.format == Format::Text => {
@@ -47,29 +58,74 @@ pub fn run(global: &Global, config: &Config, wanted: &ReportVerb) -> Result<Outc
     Ok(Outcome::Done)
 }
 
+fn new_request(wanted: &ReportVerb) -> Result<AskRequest> {
+    let question = ask::question(wanted.question.as_deref())?;
+    if question.trim().is_empty() {
+        bail!("the question is empty");
+    }
+    Ok(AskRequest {
+        question,
+        workflow: Some(Workflow::Report),
+        depth: Depth::named(&wanted.depth),
+        report_id: Some(new_id()?),
+        live: wanted.live.then_some(true),
+        filter: wanted.filter.filter(),
+        ..AskRequest::default()
+    })
+}
+
+/// 32 hexadecimal digits that nobody can guess.
+fn new_id() -> Result<String> {
+    let mut bytes = [0; 16];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut random| random.read_exact(&mut bytes))
+        .context("cannot make an id")?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Ctrl-C ends the process, as ever, and says how the report goes on.
+fn tell_when_interrupted(id: &str) {
+    let id = id.to_owned();
+    std::thread::spawn(move || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let Ok(runtime) = runtime.enable_all().build() else {
+            return;
+        };
+        if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
+            print::note(&how_to_go_on(&id));
+            std::process::exit(INTERRUPTED);
+        }
+    });
+}
+
+fn how_to_go_on(id: &str) -> String {
+    format!("hint: what is written of it is kept; go on with `tributary report --resume {id}`")
+}
+
 fn format_of(file: &Path) -> Result<&'static str> {
     let ending = file.extension().and_then(|ending| ending.to_str());
     let ending = ending.unwrap_or_default().to_ascii_lowercase();
     let known = FORMATS.iter().find(|(known, _)| *known == ending);
-    let endings: Vec<String> = FORMATS
-        .iter()
-        .map(|(known, _)| format!(".{known}"))
-        .collect();
+    let endings = FORMATS.map(|(known, _)| format!(".{known}"));
     known.map(|(_, format)| *format).with_context(|| {
         format!(
-            "{} has no ending that says what to write\nhint: use {}",
+            "{} has no ending that says what to write\nhint: use one of {}",
             file.display(),
-            endings.join(" or ")
+            endings.join(", ")
         )
     })
 }
 
 /// The report, with each section that ends told on stderr.
-fn written(client: &Client, request: &AskRequest) -> Result<Answer> {
+fn written(client: &Client, request: &AskRequest, id: &str) -> Result<Answer> {
     let spinner = print::spinner("understanding");
+    let broken_off = |what: &str| {
+        spinner.finish_and_clear();
+        anyhow!("{what}\n{}", how_to_go_on(id))
+    };
     let mut sections = 0;
     for event in client.post_for_events("/v1/report", request)? {
-        match event? {
+        match event.map_err(|error| broken_off(&format!("{error:#}")))? {
             AskEvent::Thinking { step } => spinner.set_message(step),
             AskEvent::Outline(outline) => {
                 sections = outline.sections.len();
@@ -82,19 +138,12 @@ fn written(client: &Client, request: &AskRequest) -> Result<Answer> {
                 spinner.finish_and_clear();
                 return Ok(*answer);
             }
-            AskEvent::Error(failure) => {
-                spinner.finish_and_clear();
-                match failure.hint {
-                    Some(hint) => bail!("{}\nhint: {hint}", failure.detail),
-                    None => bail!("{}", failure.detail),
-                }
-            }
+            AskEvent::Error(failure) => return Err(broken_off(&failure.detail)),
             _ => {}
         }
     }
-    bail!("the server ended the report before its end\nhint: ask again")
+    Err(broken_off("the server ended the report before its end"))
 }
-
 fn progress(section: &WrittenSection, sections: usize) -> String {
     let how = match (section.written_by, &section.failure) {
         (WrittenBy::Model, None) => String::new(),

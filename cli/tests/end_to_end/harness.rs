@@ -246,6 +246,14 @@ impl Server {
             .unwrap()
     }
 
+    /// POST with a JSON body for a file.
+    pub fn post_for_bytes(&self, path: &str, body: &Value) -> Vec<u8> {
+        let sent = self.agent.post(format!("{}{path}", self.url));
+        let mut answer = sent.send_json(body).unwrap();
+        assert!(answer.status().is_success(), "{answer:?}");
+        answer.body_mut().read_to_vec().unwrap()
+    }
+
     /// The same, where the server may be gone.
     pub fn try_get(&self, path: &str) -> Result<(u16, Value), ureq::Error> {
         read(self.agent.get(format!("{}{path}", self.url)).call()?)

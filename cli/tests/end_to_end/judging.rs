@@ -103,7 +103,7 @@ fn a_report_becomes_a_file_of_its_ending() {
     let (workspace, _server) = with_page();
     let asked = ["report", "What is random access?", "--depth", "deep", "-o"];
     let run = |file: &str| workspace.run(asked.iter().copied().chain([file]));
-    run("report.pdf").refused(1, &["report.pdf", ".md or .html"]);
+    run("report.pdf").refused(1, &["report.pdf", ".md, .html, .docx"]);
     let written = run("report.md");
     assert_eq!(written.code, 0, "{written:?}");
     assert!(
@@ -125,5 +125,11 @@ fn a_report_becomes_a_file_of_its_ending() {
     assert!(
         page.starts_with("<!doctype html>") && page.contains("uplink timing"),
         "{page}"
+    );
+    assert_eq!(run("report.docx").code, 0);
+    let read = workspace.run(["convert", "report.docx"]);
+    assert!(
+        read.stdout.contains("# What is random access?") && read.stdout.contains("uplink timing"),
+        "{read:?}"
     );
 }

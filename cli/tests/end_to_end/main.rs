@@ -42,6 +42,7 @@ mod readme;
 mod recipes;
 mod recovery;
 mod reindex;
+mod reports;
 mod shutdown;
 #[cfg(unix)]
 mod slides;

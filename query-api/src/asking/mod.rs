@@ -6,6 +6,7 @@ mod config;
 mod judging;
 mod recorded;
 mod remembered;
+mod reports;
 mod run;
 mod runs;
 mod tables;
@@ -32,6 +33,7 @@ pub use config::AskConfig;
 pub use recorded::owner;
 use recorded::{Begun, Recorded};
 use remembered::{Remembered, SummingUp};
+use reports::Writing;
 use run::Run;
 use runs::Runs;
 
@@ -44,6 +46,7 @@ pub struct Asking {
     conversations: SharedConversations,
     summing_up: SummingUp,
     runs: Arc<Runs>,
+    writing: Writing,
     places: Arc<Semaphore>,
     stopping: watch::Sender<bool>,
     metrics: Metrics,
@@ -57,6 +60,8 @@ pub struct Asking {
 pub struct AskEvents {
     /// Of the answer.
     pub id: String,
+    /// Of the report that it is, which can be gone on with.
+    pub report_id: Option<String>,
     events: BoxStream<'static, (usize, AskEvent)>,
 }
 
@@ -87,6 +92,7 @@ impl Asking {
             conversations,
             summing_up,
             runs: Arc::new(Runs::new(&config)),
+            writing: Writing::default(),
             places: Arc::new(Semaphore::new(places)),
             stopping,
             metrics,
@@ -110,9 +116,18 @@ impl Asking {
     ) -> std::result::Result<AskEvents, Problem> {
         let mut request = checked(request)?;
         let fingerprint = fingerprint(&request)?;
+        let asked_for = request.clone();
         let (user, profile) = (request.user.as_deref(), &mut request.user_profile);
         user_profiles::resolve(self.conversations.as_ref(), &principal, user, profile).await?;
         self.asker.check(&request, &principal)?;
+        let report = self.keeper(&asked_for, &fingerprint, &principal).await?;
+        let report_id = report.as_ref().map(|keeper| keeper.id().to_owned());
+        let running = report_id
+            .as_deref()
+            .and_then(|id| self.writing.running(&principal, id));
+        if let Some(run) = running {
+            return Ok(of_report(read(&run, 0), report_id));
+        }
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             self.metrics.observe_shed("question");
             let what = "too many questions are being answered already";
@@ -140,6 +155,12 @@ impl Asking {
             None => Remembered::given(request.history.clone(), rounds),
         };
         let run = Run::new(id, principal);
+        let first = report_id
+            .as_deref()
+            .and_then(|id| self.writing.begin(&run.principal, id, &run));
+        if let Some(first) = first {
+            return Ok(of_report(read(&first, 0), report_id));
+        }
         self.runs.add(&run);
         let asked = Asked {
             id: run.id.clone(),
@@ -147,6 +168,7 @@ impl Asking {
             earlier: remembered.earlier,
             principal: run.principal.clone(),
             request,
+            report,
         };
         // The reader is there before the work, which would be abandoned otherwise.
         let events = read(&run, 0);
@@ -161,7 +183,7 @@ impl Asking {
             place,
         };
         self.runtime.spawn(work.answer(asked));
-        Ok(events)
+        Ok(of_report(events, report_id))
     }
 
     /// Records the question where it belongs to a conversation.
@@ -241,7 +263,15 @@ impl Asking {
 fn read(run: &Arc<Run>, seen: usize) -> AskEvents {
     AskEvents {
         id: run.id.clone(),
+        report_id: None,
         events: run.read(seen).boxed(),
+    }
+}
+
+fn of_report(events: AskEvents, report_id: Option<String>) -> AskEvents {
+    AskEvents {
+        report_id,
+        ..events
     }
 }
 
@@ -279,10 +309,11 @@ fn checked(mut request: AskRequest) -> std::result::Result<AskRequest, Problem> 
 }
 
 /// What tells a request from others with the same question: all of it but how long it waits for
-/// readers.
+/// readers, and what its report is kept under.
 fn fingerprint(request: &AskRequest) -> std::result::Result<String, Problem> {
     let compared = AskRequest {
         abandoned_after_ms: None,
+        report_id: None,
         ..request.clone()
     };
     let written = serde_json::to_vec(&compared).map_err(|error| {

@@ -59,6 +59,19 @@ pub async fn report(
     }
 }
 
+/// What is kept of a report, so that it can be gone on with.
+pub async fn kept_report(
+    state: web::Data<ServerState>,
+    caller: Caller,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let mut kept = state.asking.kept_report(&id, &caller.0).await?;
+    let sources = kept.plan.iter_mut().flat_map(|plan| &mut plan.sources);
+    let images = sources.flat_map(|source| &mut source.images);
+    images.for_each(|image| *image = images::link(image));
+    json(StatusCode::OK, &kept)
+}
+
 async fn answered(
     state: &ServerState,
     caller: Caller,
@@ -174,7 +187,11 @@ pub(crate) async fn working<T>(request: &HttpRequest, work: impl Future<Output =
 
 fn streamed(events: AskEvents, heartbeat: Duration) -> HttpResponse {
     let id = events.id.clone();
-    HttpResponse::Ok()
+    let mut response = HttpResponse::Ok();
+    if let Some(report) = &events.report_id {
+        response.insert_header(("x-report-id", report.clone()));
+    }
+    response
         .content_type(EVENT_STREAM)
         .insert_header(("cache-control", "no-store"))
         .insert_header(("x-accel-buffering", "no"))

@@ -101,6 +101,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         )
         .service(resource("/v1/report").route(web::post().to(ask::report)))
         .service(resource("/v1/report/export").route(web::post().to(report_export::export)))
+        .service(resource("/v1/report/{id}").route(web::get().to(ask::kept_report)))
         .service(resource("/v1/questions/judge").route(web::post().to(questions::judge)))
         .service(resource("/v1/questions/explain").route(web::post().to(questions::explain)))
         .service(resource("/v1/code/search").route(web::post().to(search::search_code)))

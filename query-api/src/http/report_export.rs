@@ -1,5 +1,6 @@
 //! `POST /v1/report/export`: a report as a file. Markdown stays as it is; HTML goes through what
-//! renders documents for the page, so that nothing in it acts, and is a whole page by itself.
+//! renders documents for the page, so that nothing in it acts, and is a whole page by itself; a Word
+//! document is made from the same Markdown.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use schemars::JsonSchema;
@@ -12,6 +13,8 @@ use crate::server::ServerState;
 
 /// What a file may do in the reader's browser: show its own style, nothing else.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+/// Media type of a Word document.
+const WORD: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 /// How it looks.
 const STYLE: &str = "body{max-width:46rem;margin:2rem auto;padding:0 1rem;font:16px/1.6 system-ui,\
     sans-serif;color:#222}table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.2em .6em}\
@@ -27,6 +30,8 @@ pub enum ReportFormat {
     Markdown,
     /// A page that stands by itself.
     Html,
+    /// A Word document.
+    Docx,
 }
 
 /// Body of `POST /v1/report/export`.
@@ -56,24 +61,45 @@ pub async fn export(
         written(&wanted)
     });
     let stopped = |error| Problem::new(Code::Internal, format!("the export stopped: {error}"));
-    let (ending, media_type, text) = work.await.map_err(stopped)?;
-    let disposition = format!("attachment; filename=\"report.{ending}\"");
+    let file = work.await.map_err(stopped)??;
+    let disposition = format!("attachment; filename=\"report.{}\"", file.ending);
     Ok(HttpResponse::Ok()
-        .content_type(media_type)
+        .content_type(file.media_type)
         .insert_header(("content-disposition", disposition))
         .insert_header(("x-content-type-options", "nosniff"))
-        .body(text))
+        .body(file.bytes))
 }
 
-fn written(wanted: &ReportFile) -> (&'static str, &'static str, String) {
-    match wanted.format {
+/// A report as it is sent.
+struct Written {
+    ending: &'static str,
+    media_type: &'static str,
+    bytes: Vec<u8>,
+}
+
+fn written(wanted: &ReportFile) -> Result<Written, Problem> {
+    let (ending, media_type, bytes) = match wanted.format {
         ReportFormat::Markdown => (
             "md",
             "text/markdown; charset=utf-8",
-            wanted.markdown.clone(),
+            wanted.markdown.clone().into_bytes(),
         ),
-        ReportFormat::Html => ("html", "text/html; charset=utf-8", page(wanted)),
-    }
+        ReportFormat::Html => (
+            "html",
+            "text/html; charset=utf-8",
+            page(wanted).into_bytes(),
+        ),
+        ReportFormat::Docx => {
+            let unpacked = |what| Problem::new(Code::Internal, what);
+            let bytes = rendering::docx(&wanted.markdown).map_err(unpacked)?;
+            ("docx", WORD, bytes)
+        }
+    };
+    Ok(Written {
+        ending,
+        media_type,
+        bytes,
+    })
 }
 
 fn page(wanted: &ReportFile) -> String {
@@ -112,8 +138,9 @@ mod tests {
             title: "</title><script>".to_owned(),
             format: ReportFormat::Html,
         };
-        let (ending, _, html) = written(&wanted);
-        assert_eq!(ending, "html");
+        let file = written(&wanted).unwrap_or_else(|problem| panic!("{problem:?}"));
+        let html = String::from_utf8_lossy(&file.bytes).into_owned();
+        assert_eq!(file.ending, "html");
         assert!(
             html.contains("Ticks</h3>") && html.contains("A [1]."),
             "{html}"

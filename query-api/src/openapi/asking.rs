@@ -4,6 +4,7 @@ use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 use tributary_schemas::ask::{Answer, AskEvent, AskRequest};
 use tributary_schemas::judging::{Explanation, Judgement, QuestionToJudge};
+use tributary_schemas::report::KeptReport;
 
 use super::{Operation, answer, operation, schema};
 use crate::http::report_export::ReportFile;
@@ -16,6 +17,8 @@ pub fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
         has ended";
     let report = "Write a report of one, three or six sections (`depth`), as an answer with `report`. As \
         events there are `outline` and a `section` for each beside those of an answer";
+    let kept = "What is kept of a report: its request, which goes on with it when it is sent again, its plan \
+        and the sections that are written";
     let export =
         "A report as a file: Markdown as it is, HTML that is safe to open, or a Word document";
     let judge = "Judge a student's answer to a question with options or in words, from what is found for it";
@@ -23,6 +26,8 @@ pub fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let files = json!({
         "text/markdown": {"schema": {"type": "string"}},
         "text/html": {"schema": {"type": "string"}},
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
+            {"schema": {"type": "string", "format": "binary"}},
     });
     let headers: &[_] = &[
         (
@@ -62,6 +67,13 @@ pub fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
                 Some(whole_or_events(schemas)),
             )
         },
+        operation(
+            "get",
+            "/v1/report/{id}",
+            kept,
+            200,
+            Some(answer::<KeptReport>(schemas)),
+        ),
         Operation {
             body: Some(answer::<ReportFile>(schemas)),
             ..operation("post", "/v1/report/export", export, 200, Some(files))

@@ -36,7 +36,8 @@ pub fn html(text: &str, marks: &Marks) -> Option<String> {
     Some(html)
 }
 
-fn options() -> Options {
+/// What of Markdown is understood beside CommonMark.
+pub fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS

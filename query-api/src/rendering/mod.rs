@@ -1,13 +1,16 @@
 //! Markdown of documents as HTML that a page can show: formulas as MathML, the words of a question
-//! marked, and nothing in it that acts. The page gets all markup from here and makes none itself.
+//! marked, and nothing in it that acts. The page gets all markup from here and makes none itself. The
+//! same text as a Word document ([`docx`]).
 
 mod bounds;
 mod formulas;
 mod markdown;
 mod marks;
 mod sanitise;
+mod word;
 
 pub use marks::Marks;
+pub use word::docx;
 
 /// A text as it can be shown.
 pub struct Shown {

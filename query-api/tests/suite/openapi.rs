@@ -78,8 +78,11 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
         "post",
         "/v1/report",
         "/v1/report",
-        Some(r#"{"question": "What does the scheduler pick?", "depth": "deep"}"#),
+        Some(
+            r#"{"question": "What does the scheduler pick?", "depth": "deep", "report_id": "r-1"}"#,
+        ),
     ),
+    ("get", "/v1/report/{id}", "/v1/report/r-1", None),
     ("get", "/v1/tables", "/v1/tables", None),
     (
         "post",

@@ -183,3 +183,106 @@ async fn a_depth_is_for_reports_and_files_come_in_the_format_asked_for() {
         "{refused:?}"
     );
 }
+
+/// A SearXNG that knows one page, or is ill, and counts who asks.
+fn live_server(status: &'static str) -> (String, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
+    use std::io::{Read, Write};
+    use std::sync::atomic::Ordering;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = std::sync::Arc::clone(&asked);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut request = [0; 4096];
+            let read = stream.read(&mut request).unwrap_or(0);
+            count.fetch_add(usize::from(read > 0), Ordering::SeqCst);
+            let body = json!({"results": [{"title": "Ticks [x](javascript:y)",
+                "url": "https://live.example/ticks", "content": "Ticks of the web are 4 ms long."}]});
+            let body = body.to_string();
+            let length = body.len();
+            let head =
+                format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}");
+            write!(stream, "{head}\r\n\r\n{body}").ok();
+        }
+    });
+    (url, asked)
+}
+
+async fn server_with_live_search(url: &str, script: &Value) -> Server {
+    let mut answer = crate::common::answer_config();
+    answer.live.kind = tributary_retrieval::live::LiveKind::Searxng;
+    answer.live.url = url.to_owned();
+    server(Settings {
+        chat: scripted_for(&[Role::Report], script),
+        answer,
+        ..Settings::default()
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_web_is_asked_where_it_is_wanted_and_its_pages_are_marked() {
+    let count =
+        |asked: &std::sync::atomic::AtomicUsize| asked.load(std::sync::atomic::Ordering::SeqCst);
+    let (url, asked) = live_server("200 OK");
+    let wants = "Ticks of the web are 4 ms long";
+    let section = json!({"title": "Ticks", "questions": ["How long are ticks of the web?",
+        "What are ticks of the web?"]});
+    let plan = json!({"title": "Ticks", "sections": [section]}).to_string();
+    let script = json!([{"prompt": "report_outline", "reply": plan},
+        {"prompt": "report_section", "contains": wants,
+        "reply": "Ticks of the web are 4 ms long [1][2][3][4][5][6]."}]);
+    let server = server_with_live_search(&url, &script).await;
+    let mut request = json!({"question": "How long are ticks of the web, and how are tasks kept?"});
+    request["live"] = true.into();
+    let answer = server.post("/v1/report", &request).await.json();
+    assert!(count(&asked) > 0, "{answer}");
+    let sources = answer["sources"].as_array().unwrap();
+    let live: Vec<&Value> = sources
+        .iter()
+        .filter(|source| !source["live"].is_null())
+        .collect();
+    assert_eq!(live.len(), 1, "{answer}");
+    assert_eq!(live[0]["url"], "https://live.example/ticks");
+    assert_eq!(live[0]["live"]["service"], "searxng");
+    assert!(live[0]["live"]["found_at"].as_str().unwrap().ends_with('Z'));
+    assert_eq!(live[0]["cited"], true, "{answer}");
+    let text = answer["answer"].as_str().unwrap();
+    assert!(
+        text.contains("`https://live.example/ticks` (web, 20"),
+        "{text}"
+    );
+    assert!(!text.contains("[x](javascript"), "{text}");
+
+    let before = count(&asked);
+    request["live"] = false.into();
+    let answer = server.post("/v1/report", &request).await.json();
+    assert_eq!(answer["workflow"], "report", "{answer}");
+    assert_eq!(count(&asked), before, "nobody asked for it");
+    let other = json!({"question": QUESTION, "live": true, "workflow": "general"});
+    let refused = server.post("/v1/ask", &other).await;
+    assert!(
+        refused.status == 400 && refused.body.contains("live"),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_live_search_that_fails_or_is_not_there_fails_no_report() {
+    let (url, asked) = live_server("500 Oops");
+    let script = json!([outline(1), {"prompt": "report_section", "reply": SECTION}]);
+    let request = json!({"question": QUESTION, "live": true});
+    let ill = server_with_live_search(&url, &script).await;
+    let none = server_that_says(script).await;
+    for server in [ill, none] {
+        let answer = server.post("/v1/report", &request).await.json();
+        let degraded = answer["degraded"].as_array().unwrap();
+        assert!(degraded.contains(&json!("live")), "{answer}");
+        assert_eq!(
+            answer["report"]["sections"][0]["written_by"], "model",
+            "{answer}"
+        );
+    }
+    assert!(asked.load(std::sync::atomic::Ordering::SeqCst) > 0);
+}

@@ -7,6 +7,7 @@ use tributary_schemas::ask::Workflow;
 use tributary_schemas::understanding::Intent;
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use crate::live::LiveConfig;
 use crate::tables::TableConfig;
 use crate::workflows::{
     CodeExplanationConfig, CourseConfig, ErrorMapConfig, GeneralConfig, JudgeConfig,
@@ -65,6 +66,8 @@ pub struct AnswerConfig {
     pub judge: JudgeConfig,
     /// How reports are written.
     pub report: ReportConfig,
+    /// What searches the web for them.
+    pub live: LiveConfig,
 }
 
 /// A sentence that is a whole answer, by language of the question.
@@ -163,6 +166,7 @@ impl AnswerConfig {
             .chain(self.course.problems())
             .chain(self.judge.problems())
             .chain(self.report.problems())
+            .chain(self.live.problems())
             .map(|rule| format!("query_api.answer.{rule}"))
             .collect()
     }

@@ -54,6 +54,7 @@ pub fn source(number: u32, hit: &Hit, text: String) -> Source {
         images: hit.images.clone(),
         relevance: hit.relevance,
         spans: Vec::new(),
+        live: None,
     }
 }
 

@@ -295,6 +295,7 @@ fn source(number: u32, hit: &CodeHit, shown_characters: usize) -> Source {
         images: Vec::new(),
         relevance: hit.relevance,
         spans: Vec::new(),
+        live: None,
     }
 }
 

@@ -24,7 +24,7 @@ pub use general::GeneralConfig;
 pub use grading::{Grade, ToGrade};
 pub use judge::JudgeConfig;
 pub use on_demand::OnDemandConfig;
-pub use report::ReportConfig;
+pub use report::{ReportConfig, ReportKeeper};
 pub use sides::{Scope, Side, SideText};
 pub use summing::SummedUp;
 pub use textbook::TextbookConfig;
@@ -47,6 +47,7 @@ use crate::answer::{AnswerConfig, Earlier};
 use crate::elapsed::elapsed_ms;
 use crate::error::SearchError;
 use crate::events::Events;
+use crate::live::{self, LiveSearch};
 use crate::retriever::Retriever;
 use crate::tables::TableReader;
 use crate::understand::rules::intent;
@@ -77,6 +78,8 @@ pub struct Asker {
     parts: AskerParts,
     tables: TableReader,
     search_permits: Semaphore,
+    /// Searches the web, where that is configured.
+    live: Option<Box<dyn LiveSearch>>,
 }
 
 /// Bytes of a question that tell what it wants.
@@ -95,6 +98,8 @@ pub struct Asked {
     pub earlier: Earlier,
     /// Who asks.
     pub principal: Principal,
+    /// Where a report is kept while it is written.
+    pub report: Option<ReportKeeper>,
 }
 
 impl Asker {
@@ -109,8 +114,10 @@ impl Asker {
         };
         let reader = Arc::clone(&parts.retriever);
         let tables = TableReader::new(reader, parts.blobs.clone(), parts.config.table);
+        let live = live::open(&parts.config.live)?;
         Ok(Self {
             parts,
+            live,
             tables,
             search_permits: Semaphore::new(searches),
         })
@@ -152,6 +159,18 @@ impl Asker {
         if request.depth.is_some() && workflow != Workflow::Report {
             return Err(SearchError::Invalid(format!(
                 "depth is given and workflow is {}: only a `report` has a depth",
+                workflow.as_str()
+            )));
+        }
+        if request.report_id.is_some() && workflow != Workflow::Report {
+            return Err(SearchError::Invalid(format!(
+                "report_id is given and workflow is {}: only a `report` can be gone on with",
+                workflow.as_str()
+            )));
+        }
+        if request.live == Some(true) && workflow != Workflow::Report {
+            return Err(SearchError::Invalid(format!(
+                "live is given and workflow is {}: the web is searched for a `report` alone",
                 workflow.as_str()
             )));
         }

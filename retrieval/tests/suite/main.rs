@@ -5,6 +5,7 @@ mod canary;
 mod code;
 mod common;
 mod error_logs;
+mod live;
 mod prompts;
 mod tiers;
 mod understand;

@@ -15,8 +15,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use tributary_schemas::ask::{Answer, AskFailure, Round};
+use tributary_schemas::ask::{Answer, AskFailure, AskRequest, Round};
 use tributary_schemas::conversation::{Conversation, ConversationSummary, Feedback, Turn};
+use tributary_schemas::report::{KeptReport, ReportPart};
 use tributary_schemas::user_profile::{StoredUserProfile, UserProfile};
 
 use crate::Result;
@@ -43,6 +44,8 @@ pub struct Config {
     /// Minutes after which a question that another process has neither answered nor given up
     /// counts as failed; the embedded store knows it at its start.
     pub pending_minutes: u64,
+    /// Days after its last change at which what is kept of a report is deleted.
+    pub report_days: u64,
 }
 
 impl Config {
@@ -51,6 +54,7 @@ impl Config {
         let positive = [
             ("maximum_turns", self.maximum_turns),
             ("pending_minutes", self.pending_minutes),
+            ("report_days", self.report_days),
         ];
         positive
             .iter()
@@ -61,10 +65,18 @@ impl Config {
 
     /// Conversations without a change since then are deleted; `None` keeps all.
     pub fn kept_since_ms(&self, now_ms: u64) -> Option<u64> {
-        const DAY_MS: u64 = 24 * 3600 * 1000;
-        (self.retention_days > 0)
-            .then(|| now_ms.saturating_sub(self.retention_days.saturating_mul(DAY_MS)))
+        (self.retention_days > 0).then(|| days_before(now_ms, self.retention_days))
     }
+
+    /// Reports without a change since then are deleted.
+    pub fn reports_kept_since_ms(&self, now_ms: u64) -> u64 {
+        days_before(now_ms, self.report_days)
+    }
+}
+
+fn days_before(now_ms: u64, days: u64) -> u64 {
+    const DAY_MS: u64 = 24 * 3600 * 1000;
+    now_ms.saturating_sub(days.saturating_mul(DAY_MS))
 }
 
 /// Which conversations are listed.
@@ -158,7 +170,7 @@ pub struct TurnQuery<'a> {
 /// **Errors.** `Invalid` for a title, reason, key or cursor that breaks a rule, `NotFound`,
 /// `Conflict`, `Exhausted` above the most turns and for a full disk, `Corrupt` for damage.
 #[async_trait]
-pub trait ConversationStore: UserProfileStore {
+pub trait ConversationStore: UserProfileStore + ReportStore {
     /// A new one without turns. An empty title becomes the beginning of the first question.
     async fn create(&self, owner: Option<&str>, title: &str) -> Result<Conversation>;
 
@@ -279,6 +291,52 @@ pub trait UserProfileStore: Send + Sync {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Page<StoredUserProfile>>;
+}
+
+/// A report that is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct ReportBeginning {
+    /// What it is kept under.
+    pub id: String,
+    /// What tells requests apart.
+    pub fingerprint: String,
+    /// What was asked for; a report of a conversation goes with it.
+    pub request: AskRequest,
+}
+
+/// Reports while they are written, kept beside conversations, so that one that was broken off can be
+/// gone on with.
+///
+/// **Owners** and **durability** are as of [`ConversationStore`]; ids of two owners are not the same.
+///
+/// **Parts.** The plan comes first, then sections in any order. A part that is there stands.
+///
+/// **Deletion.** A report is gone with the turns of its conversation, when it was not changed for
+/// [`Config::report_days`], and when it is deleted.
+///
+/// **Errors.** `Invalid` for an id that is none, `NotFound`, `Conflict` for an id that stands for
+/// another request and for a second plan, `Exhausted` for a full disk.
+#[async_trait]
+pub trait ReportStore: Send + Sync {
+    /// What is kept under the id; where nothing is, an empty report begins.
+    async fn begin_report(
+        &self,
+        owner: Option<&str>,
+        beginning: ReportBeginning,
+    ) -> Result<KeptReport>;
+
+    /// One of them.
+    async fn report(&self, owner: Option<&str>, id: &str) -> Result<KeptReport>;
+
+    /// Keeps a part.
+    async fn keep_report_part(&self, owner: Option<&str>, id: &str, part: ReportPart)
+    -> Result<()>;
+
+    /// Removes it for good.
+    async fn delete_report(&self, owner: Option<&str>, id: &str) -> Result<()>;
+
+    /// Deletes the reports of all owners without a change since then. Gives how many.
+    async fn sweep_reports(&self, kept_since_ms: u64) -> Result<u64>;
 }
 
 /// Shared handle to whichever store runs.

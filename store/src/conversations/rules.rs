@@ -18,6 +18,7 @@ use super::{
 use crate::Clock;
 
 const ID_DIGITS: usize = 32;
+const MAXIMUM_REPORT_ID_BYTES: usize = 64;
 /// Characters of the first question that become the title.
 const TITLE_FROM_QUESTION: usize = 60;
 
@@ -266,6 +267,41 @@ pub(super) fn no_user_profile(user: &str) -> Error {
     let message = format!("there is no profile of user `{user:.100}`");
     Error::new(ErrorKind::NotFound, message)
         .with_hint("GET /v1/user-profiles lists those there are")
+}
+
+fn is_report_id(id: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    (1..=MAXIMUM_REPORT_ID_BYTES).contains(&id.len()) && id.bytes().all(is_part)
+}
+
+pub(super) fn check_report_id(id: &str) -> Result<()> {
+    if is_report_id(id) {
+        return Ok(());
+    }
+    let message = format!("`{id:.100}` is no id of a report");
+    Err(Error::new(ErrorKind::Invalid, message)
+        .with_hint("1 to 64 letters, digits and . - _, or leave it out to have one made"))
+}
+
+/// Fails where the id was given with another request.
+pub(super) fn check_same_report(id: &str, known: &str, fingerprint: &str) -> Result<()> {
+    if known == fingerprint {
+        return Ok(());
+    }
+    let message = format!("report `{id}` was begun with another request");
+    Err(Error::new(ErrorKind::Conflict, message)
+        .with_hint("repeat the request as it was, or give the report an id of its own"))
+}
+
+pub(super) fn is_planned(id: &str) -> Error {
+    let message = format!("report `{id}` has a plan already");
+    Error::new(ErrorKind::Conflict, message).with_hint("somebody else writes it at the same time")
+}
+
+pub(super) fn no_report(id: &str) -> Error {
+    let message = format!("no report is kept under `{id:.100}`");
+    Error::new(ErrorKind::NotFound, message)
+        .with_hint("it was never begun, or is forgotten by now: ask for it again")
 }
 
 /// Why a turn failed whose process died.

@@ -10,12 +10,13 @@ use async_trait::async_trait;
 use tributary_schemas::conversation::{
     Conversation, ConversationSummary, Feedback, Turn, TurnState,
 };
+use tributary_schemas::report::{KeptReport, ReportPart};
 use tributary_schemas::user_profile::{StoredUserProfile, UserProfile};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::{
-    BegunTurn, ConversationStore, ListQuery, NewTurn, Page, PastRound, SharedConversations,
-    TurnEnd, TurnQuery, UserProfileStore, rules,
+    BegunTurn, ConversationStore, ListQuery, NewTurn, Page, PastRound, ReportBeginning,
+    ReportStore, SharedConversations, TurnEnd, TurnQuery, UserProfileStore, rules,
 };
 use crate::Clock;
 
@@ -319,5 +320,37 @@ impl UserProfileStore for Settling {
         limit: usize,
     ) -> Result<Page<StoredUserProfile>> {
         self.inner.store.user_profiles(owner, after, limit).await
+    }
+}
+
+#[async_trait]
+impl ReportStore for Settling {
+    async fn begin_report(
+        &self,
+        owner: Option<&str>,
+        beginning: ReportBeginning,
+    ) -> Result<KeptReport> {
+        self.inner.store.begin_report(owner, beginning).await
+    }
+
+    async fn report(&self, owner: Option<&str>, id: &str) -> Result<KeptReport> {
+        self.inner.store.report(owner, id).await
+    }
+
+    async fn keep_report_part(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        part: ReportPart,
+    ) -> Result<()> {
+        self.inner.store.keep_report_part(owner, id, part).await
+    }
+
+    async fn delete_report(&self, owner: Option<&str>, id: &str) -> Result<()> {
+        self.inner.store.delete_report(owner, id).await
+    }
+
+    async fn sweep_reports(&self, kept_since_ms: u64) -> Result<u64> {
+        self.inner.store.sweep_reports(kept_since_ms).await
     }
 }

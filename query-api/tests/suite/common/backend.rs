@@ -202,6 +202,7 @@ fn open_conversations(folder: &Path) -> SharedConversations {
         retention_days: 0,
         maximum_turns: 1000,
         pending_minutes: 15,
+        report_days: 7,
     };
     let store = EmbeddedConversations::open(&place, &aside, config, system_clock()).unwrap();
     Settling::shared(Arc::new(store), system_clock())

@@ -10,7 +10,7 @@ import { setName, useSets } from "./sets_names.js";
 import { saveAs } from "./saving.js";
 
 const DEPTHS = ["general", "deep", "deeper"];
-const FORMATS = { markdown: "report.md", html: "report.html" };
+const FORMATS = { markdown: "report.md", html: "report.html", docx: "report.docx" };
 
 /** What the events of a report add up to. */
 function after(state, { event, data }) {
@@ -22,14 +22,25 @@ function after(state, { event, data }) {
   return state;
 }
 
+/** What a report is kept under while it is written. */
+function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Whether a report ended before its end: the same request with the same id goes on with it. */
+const isBrokenOff = (state) => state !== null && !state.running && !state.answer;
+
 export function Report() {
-  const [form, setForm] = useState({ question: "", depth: "general", set: "" });
+  const [form, setForm] = useState({ question: "", depth: "general", set: "", live: false });
   const [state, setState] = useState(null);
   const control = useRef(null);
-  const write = async (event) => {
+  const begin = (event) => {
     event.preventDefault();
-    const body = { question: form.question, depth: form.depth, ...(form.set ? { knowledge_sets: [form.set] } : {}) };
-    let now = { running: true, sections: {} };
+    write({ report_id: newId(), question: form.question, depth: form.depth, ...(form.set ? { knowledge_sets: [form.set] } : {}), ...(form.live ? { live: true } : {}) });
+  };
+  const write = async (body) => {
+    let now = { running: true, sections: {}, body };
     const show = (next) => { now = next; setState(next); };
     show(now);
     control.current = new AbortController();
@@ -41,10 +52,11 @@ export function Report() {
       show({ ...now, running: false, problem: problem.name === "AbortError" ? null : problem });
     }
   };
-  return html`<form class="report" onSubmit=${write}>
+  return html`<form class="report" onSubmit=${begin}>
     <${Fields} form=${form} onChange=${(changes) => setForm({ ...form, ...changes })} />
-    <p class="actions"><button class="primary" disabled=${state?.running}>${t("report.write")}</button>
-      ${state?.running && html`<button type="button" onClick=${() => control.current.abort()}>${t("report.stop")}</button>`}</p>
+    <p class="actions"><button type="submit" class="primary" disabled=${state?.running}>${t("report.write")}</button>
+      ${state?.running && html`<button type="button" onClick=${() => control.current.abort()}>${t("report.stop")}</button>`}
+      ${isBrokenOff(state) && html`<button type="button" onClick=${() => write(state.body)}>${t("report.goOn")}</button>`}</p>
   </form>
   <${ProblemNotice} problem=${state?.problem} />
   ${state?.running && !state.outline && html`<${Busy} />`}
@@ -59,6 +71,7 @@ function Fields({ form, onChange }) {
     <label class="wide"><span>${t("report.question")}</span><textarea id="question" rows="2" required value=${form.question} onInput=${field("question")} /></label>
     <label><span>${t("report.depth")}</span><select value=${form.depth} onChange=${field("depth")}>${DEPTHS.map((depth) => html`<option key=${depth} value=${depth}>${t(`report.depth.${depth}`)}</option>`)}</select></label>
     <label><span>${t("judge.set")}</span><select value=${form.set} onChange=${field("set")}><option value="">${t("judge.allSets")}</option>${sets.map((one) => html`<option key=${one.id} value=${one.id}>${setName(one)}</option>`)}</select></label>
+    <label class="check"><input type="checkbox" checked=${form.live} onChange=${(event) => onChange({ live: event.target.checked })} /> <span>${t("report.live")}</span></label>
   </div>`;
 }
 
@@ -76,16 +89,24 @@ function Written({ state: { answer, markup } }) {
   return html`${answer.degraded.length > 0 && html`<p class="notice">${t("search.degraded", { what: answer.degraded.map(lesser).join(", ") })}</p>`}
     ${answer.report && html`<p class="actions">${Object.keys(FORMATS).map((format) => html`<${SaveButton} key=${format} answer=${answer} format=${format} />`)}</p>`}
     <article lang=${answer.language}>${markup ? html`<${Markup} markup=${markup} onShown=${(root) => linkCitations(root, (number) => citation(cited, number))} />` : html`<div class="text plain">${answer.answer}</div>`}</article>
-    ${cited.length > 0 && html`<details><summary>${t("report.open")}</summary><ol class="cited">${cited.map((source) => html`<li key=${source.number} value=${source.number}><a href=${placeOf(source)}>${titleOf(source)}</a></li>`)}</ol></details>`}`;
+    ${cited.length > 0 && html`<details><summary>${t("report.open")}</summary><ol class="cited">${cited.map((source) => html`<li key=${source.number} value=${source.number}><${SourceLink} source=${source} /></li>`)}</ol></details>`}`;
 }
 
-const placeOf = (source) => address("documents", { id: source.document_id, parameters: { chunk: source.chunk_id } });
+const placeOf = (source) => (source.live ? source.url : address("documents", { id: source.document_id, parameters: { chunk: source.chunk_id } }));
 const titleOf = (source) => [source.title, ...source.section_path].filter(Boolean).join(" › ");
+/** A page of the web opens beside this one, and learns nothing of it. */
+const WEB = { rel: "noopener noreferrer nofollow", target: "_blank" };
 
 function citation(sources, number) {
   const source = sources.find((one) => one.number === number);
   if (!source) return null;
-  return Object.assign(document.createElement("a"), { className: "citation", href: placeOf(source), title: titleOf(source), textContent: `[${number}]` });
+  return Object.assign(document.createElement("a"), { className: "citation", href: placeOf(source), title: titleOf(source), textContent: `[${number}]`, ...(source.live ? WEB : {}) });
+}
+
+/** A passage opens in its document, a page of the web where it is. */
+function SourceLink({ source }) {
+  if (source.live) return html`<a href=${placeOf(source)} ...${WEB}>${titleOf(source)}</a> <small class="quiet">${t("report.web", { day: source.live.found_at.slice(0, 10) })}</small>`;
+  return html`<a href=${placeOf(source)}>${titleOf(source)}</a>`;
 }
 
 function SaveButton({ answer, format }) {

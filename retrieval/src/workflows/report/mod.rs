@@ -3,6 +3,8 @@
 //! The list of sources is ours. A section that no model writes is in the words of its passages.
 
 mod config;
+mod kept;
+mod live;
 mod outline;
 mod section;
 
@@ -10,7 +12,9 @@ use std::collections::BTreeMap;
 
 use futures::{StreamExt, stream};
 use tributary_schemas::ask::{Answer, AskEvent, Source, Verdict};
-use tributary_schemas::report::{Depth, Outline, Report, WrittenBy, WrittenSection};
+use tributary_schemas::report::{
+    Depth, KeptSection, Outline, Report, ReportPart, ReportPlan, WrittenBy, WrittenSection,
+};
 use tributary_schemas::understanding::Understanding;
 use tributary_taxonomy::language::is_chinese;
 
@@ -23,46 +27,105 @@ use crate::events::Events;
 use crate::retriever::degrade;
 use crate::understand::Understood;
 pub use config::ReportConfig;
-use section::{Writing, Written};
+pub use kept::ReportKeeper;
+use section::Writing;
 
 /// What is named in `degraded` where a section was not written by a model, or not to its end.
 const LESSER_REPORT: &str = "report";
 /// What is named where no model planned the sections.
 const LESSER_OUTLINE: &str = "outline";
+/// What is named where a part could not be kept: going on would begin with it anew.
+const UNKEPT: &str = "kept_report";
 
-/// Writes a report.
+/// Writes a report, or goes on with one.
 pub async fn answer(asker: &Asker, asked: &Asked, events: &Events) -> Result<Answer, SearchError> {
     let mut steps = Steps::begin();
-    let depth = asked.request.depth.unwrap_or_default();
-    let understood = finding::understand(asker, asked, events, &mut steps).await;
-    events.step("outline").await;
-    let question = understood.understanding.standalone_question.clone();
-    let planned = outline::by_model(asker, asked, &question, depth.sections()).await;
-    steps.end("outline");
-    events.step("retrieval").await;
-    let mut found = search(asker, asked, understood, planned.as_ref()).await?;
-    let took_ms = steps.end("retrieval");
-    finding::show(&found, took_ms, events).await;
-    if !finding::is_answerable(&found) {
-        return Ok(saying::refuse(asker, asked, found, events, steps).await);
-    }
-    let outline = planned.unwrap_or_else(|| {
-        degrade(&mut found.degraded, LESSER_OUTLINE);
-        outline::of_passages(&question, &found.sources, depth.sections())
-    });
+    let keeper = asked.report.as_ref();
+    let (mut found, outline) = match keeper.and_then(ReportKeeper::plan) {
+        Some(plan) => (
+            found_before(asker, plan, events).await,
+            plan.outline.clone(),
+        ),
+        None => {
+            let (found, outline) = planned(asker, asked, events, &mut steps).await?;
+            match outline {
+                Some(outline) => (found, outline),
+                None => return Ok(saying::refuse(asker, asked, found, events, steps).await),
+            }
+        }
+    };
     events.send(AskEvent::Outline(outline.clone())).await;
     events.step("sections").await;
     let writing = Writing {
         asker,
-        question: &question,
+        question: &found.understanding.standalone_question,
         is_chinese: is_chinese(&asked.request.question),
         outline: &outline,
         sources: &found.sources,
+        keeper,
     };
     let written = write(&writing, events).await?;
     steps.end("sections");
-    let said = said(asker, &outline, depth, written, &mut found, events).await?;
+    let depth = asked.request.depth.unwrap_or_default();
+    let mut said = said(asker, &outline, depth, written, &mut found, events).await?;
+    if let (Some(report), Some(keeper)) = (&mut said.report, keeper) {
+        keeper.id().clone_into(&mut report.id);
+    }
     Ok(saying::written(asker, asked, found, said, steps))
+}
+
+/// What a report that is gone on with was begun with.
+async fn found_before(asker: &Asker, plan: &ReportPlan, events: &Events) -> Found {
+    let (understanding, degraded) = (plan.understanding.clone(), plan.degraded.clone());
+    let found = Found {
+        sources: plan.sources.clone(),
+        ..Found::new(asker, understanding, Vec::new(), degraded)
+    };
+    finding::tell(&found.understanding, events).await;
+    finding::show(&found, 0.0, events).await;
+    found
+}
+
+/// What a report is written from, kept before any section is; no outline where nothing answers.
+async fn planned(
+    asker: &Asker,
+    asked: &Asked,
+    events: &Events,
+    steps: &mut Steps,
+) -> Result<(Found, Option<Outline>), SearchError> {
+    let sections = asked.request.depth.unwrap_or_default().sections();
+    let understood = finding::understand(asker, asked, events, steps).await;
+    events.step("outline").await;
+    let question = understood.understanding.standalone_question.clone();
+    let planned = outline::by_model(asker, asked, &question, sections).await;
+    steps.end("outline");
+    events.step("retrieval").await;
+    let live = live::search(asker, asked, &question, planned.as_ref());
+    let searched = search(asker, asked, understood, planned.as_ref());
+    let (searched, live) = futures::future::join(searched, live).await;
+    let mut found = searched?;
+    live::add(live, &mut found);
+    let took_ms = steps.end("retrieval");
+    finding::show(&found, took_ms, events).await;
+    if !finding::is_answerable(&found) {
+        return Ok((found, None));
+    }
+    let outline = planned.unwrap_or_else(|| {
+        degrade(&mut found.degraded, LESSER_OUTLINE);
+        outline::of_passages(&question, &found.sources, sections)
+    });
+    if let Some(keeper) = &asked.report {
+        let plan = ReportPlan {
+            understanding: found.understanding.clone(),
+            outline: outline.clone(),
+            sources: found.sources.clone(),
+            degraded: found.degraded.clone(),
+        };
+        if !keeper.keep(ReportPart::Plan(Box::new(plan))).await {
+            degrade(&mut found.degraded, UNKEPT);
+        }
+    }
+    Ok((found, Some(outline)))
 }
 
 /// One search for the question and those of all sections.
@@ -119,14 +182,14 @@ async fn search(
 
 /// Writes all sections, some at the same time. Each is shown when it is there; the text of the report
 /// grows in its order.
-async fn write(writing: &Writing<'_>, events: &Events) -> Result<Vec<Written>, SearchError> {
+async fn write(writing: &Writing<'_>, events: &Events) -> Result<Vec<KeptSection>, SearchError> {
     let at_once = writing.asker.config().report.sections_at_once;
     let mut pending = Vec::with_capacity(writing.outline.sections.len());
     for planned in &writing.outline.sections {
-        pending.push(writing.write(planned));
+        pending.push(writing.written(planned));
     }
     let mut ending = stream::iter(pending).buffer_unordered(at_once);
-    let mut done: BTreeMap<usize, Written> = BTreeMap::new();
+    let mut done: BTreeMap<usize, KeptSection> = BTreeMap::new();
     let mut shown = 0;
     while let Some(written) = ending.next().await {
         let written = written?;
@@ -155,7 +218,7 @@ async fn said(
     asker: &Asker,
     outline: &Outline,
     depth: Depth,
-    written: Vec<Written>,
+    written: Vec<KeptSection>,
     found: &mut Found,
     events: &Events,
 ) -> Result<Said, SearchError> {
@@ -193,6 +256,7 @@ async fn said(
     };
     said.marks = supported.marks;
     said.report = Some(Report {
+        id: String::new(),
         title: outline.title.clone(),
         depth,
         sections,
@@ -250,14 +314,42 @@ fn source_list(sources: &[Source], cited: &[u32], is_chinese: bool) -> String {
         titles.extend(source.section_path.iter().map(String::as_str));
         titles.dedup();
         let titles = in_one_line(&titles.join(" › "));
+        let (titles, note) = match &source.live {
+            Some(live) => (literal(&titles), live_note(&live.found_at, is_chinese)),
+            None => (titles, String::new()),
+        };
         let place = match source.url.is_empty() {
             true => format!("{}/{}", source.source, source.source_path),
             false => source.url.clone(),
         };
         let place = in_one_line(&place).replace(['<', '>', '`'], "");
-        text.push_str(&format!("- \\[{}\\] {titles}, `{place}`\n", source.number));
+        text.push_str(&format!(
+            "- \\[{}\\] {titles}, `{place}`{note}\n",
+            source.number
+        ));
     }
     text
+}
+
+/// That a source is a page of the web, and of which day.
+fn live_note(found_at: &str, is_chinese: bool) -> String {
+    let day: String = found_at.chars().take_while(|sign| *sign != 'T').collect();
+    match is_chinese {
+        true => format!("（网络，{day}）"),
+        false => format!(" (web, {day})"),
+    }
+}
+
+/// A text of strangers as Markdown that is nothing but this text.
+fn literal(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len());
+    for sign in text.chars() {
+        if sign.is_ascii_punctuation() && !matches!(sign, ',' | '.' | ':' | ';' | '-' | '/') {
+            literal.push('\\');
+        }
+        literal.push(sign);
+    }
+    literal
 }
 
 fn in_one_line(text: &str) -> String {

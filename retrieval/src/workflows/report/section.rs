@@ -9,9 +9,12 @@ use tributary_models::chat::{
 };
 use tributary_models::prompts::Prompt;
 use tributary_schemas::ask::Source;
-use tributary_schemas::report::{Outline, Place, PlannedSection, WrittenBy, WrittenSection};
+use tributary_schemas::report::{
+    KeptSection, Outline, Place, PlannedSection, ReportPart, WrittenBy, WrittenSection,
+};
 use tributary_schemas::understanding::Intent;
 
+use super::kept::ReportKeeper;
 use super::outline::place;
 use crate::answer::generate::numbered;
 use crate::answer::words::{Words, rarities};
@@ -29,13 +32,7 @@ pub struct Writing<'a> {
     pub is_chinese: bool,
     pub outline: &'a Outline,
     pub sources: &'a [Source],
-}
-
-/// A section and what writing it took.
-pub struct Written {
-    pub section: WrittenSection,
-    pub degraded: Vec<String>,
-    pub model: Option<String>,
+    pub keeper: Option<&'a ReportKeeper>,
 }
 
 /// What a model wrote.
@@ -47,11 +44,28 @@ struct ByModel {
 }
 
 impl Writing<'_> {
+    /// The section as it was kept, else written now and kept. One that failed is not kept: who goes
+    /// on with the report has another chance.
+    pub async fn written(&self, planned: &PlannedSection) -> Result<KeptSection, SearchError> {
+        let kept = |keeper: &ReportKeeper| keeper.section(planned.number).cloned();
+        if let Some(kept) = self.keeper.and_then(kept) {
+            return Ok(kept);
+        }
+        let mut written = self.write(planned).await?;
+        if let (Some(keeper), None) = (self.keeper, &written.section.failure) {
+            let part = ReportPart::Section(Box::new(written.clone()));
+            if !keeper.keep(part).await {
+                degrade(&mut written.degraded, super::UNKEPT);
+            }
+        }
+        Ok(written)
+    }
+
     /// Writes a section. Whatever happens to a model, there is one.
-    pub async fn write(&self, planned: &PlannedSection) -> Result<Written, SearchError> {
+    async fn write(&self, planned: &PlannedSection) -> Result<KeptSection, SearchError> {
         let mut degraded = Vec::new();
         let passages = self.passages(planned, &mut degraded).await?;
-        let mut written = Written {
+        let mut written = KeptSection {
             section: WrittenSection {
                 number: planned.number,
                 title: planned.title.clone(),
@@ -198,7 +212,7 @@ impl Writing<'_> {
     }
 
     /// Takes what a model wrote: it cites what it was given, and nothing else.
-    fn take(&self, by_model: ByModel, passages: &[Source], written: &mut Written) {
+    fn take(&self, by_model: ByModel, passages: &[Source], written: &mut KeptSection) {
         let section = &mut written.section;
         let shown = passages.get(..by_model.shown).unwrap_or(passages);
         section.sources = shown.iter().map(|source| source.number).collect();

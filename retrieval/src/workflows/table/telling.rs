@@ -130,6 +130,7 @@ pub fn first_source(number: u32, table: &DocumentTable, passage: Passage) -> Sou
         images: Vec::new(),
         relevance: None,
         spans: Vec::new(),
+        live: None,
     }
 }
 

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::records::{
-    ConversationRecord, Name, Names, conversations_body, turns_body, user_profiles_body,
+    ConversationRecord, Name, Names, conversations_body, reports_body, turns_body,
+    user_profiles_body,
 };
 use crate::search_index::elasticsearch::client::{Attempt, Body, Client, Request};
 use crate::search_index::elasticsearch::errors::{Cause, Failure};
@@ -134,6 +135,8 @@ impl Cluster {
         cluster.create(&names.turns, &body).await?;
         let body = user_profiles_body(names, prefix, config.replicas);
         cluster.create(&names.user_profiles, &body).await?;
+        let body = reports_body(names, prefix, config.replicas);
+        cluster.create(&names.reports, &body).await?;
         Ok(cluster)
     }
 

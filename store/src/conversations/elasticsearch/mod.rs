@@ -3,6 +3,7 @@
 
 mod cluster;
 mod records;
+mod reports;
 mod turning;
 mod user_profiles;
 
@@ -110,11 +111,13 @@ impl ElasticsearchConversations {
             Upkeep::Open => Ok(()),
             Upkeep::Deleted => {
                 self.cluster.purge(id, None).await?;
+                self.remove_reports_of(id).await?;
                 let name = &self.cluster.names.conversations;
                 self.cluster.remove(name, id).await
             }
             Upkeep::Cleared => {
                 self.cluster.purge(id, Some(conversation.epoch)).await?;
+                self.remove_reports_of(id).await?;
                 let owner = conversation.owner.as_deref();
                 let epoch = conversation.epoch;
                 let open = |record: &mut ConversationRecord| {

@@ -4,7 +4,8 @@
 //! <prefix>-conversations=1          one document per conversation, its pending turn in it
 //! <prefix>-turns=1                  one document per turn that has ended, under the turn's id
 //! <prefix>-user-profiles=1          one document per profile of a user
-//! <prefix>-conversations=writes, <prefix>-turns=writes, <prefix>-user-profiles=writes
+//! <prefix>-reports=1                one document per report that can be gone on with
+//! <prefix>-conversations=writes, <prefix>-turns=writes, <prefix>-user-profiles=writes, <prefix>-reports=writes
 //!                                   aliases that writes go through: with `require_alias` nothing ever makes an index by itself
 //! ```
 //! Whatever must hold at once is one write to the conversation's document under its sequence
@@ -14,9 +15,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tributary_schemas::conversation::{Conversation, ConversationSummary, Turn, TurnState};
+use tributary_schemas::report::KeptReport;
 use tributary_schemas::user_profile::StoredUserProfile;
 
-use crate::conversations::rules;
+use crate::conversations::{ReportBeginning, rules};
 
 /// Version of what is described here; part of the names.
 const FORMAT: u32 = 1;
@@ -30,6 +32,8 @@ pub struct Names {
     pub turns: Name,
     /// Of profiles of users.
     pub user_profiles: Name,
+    /// Of reports.
+    pub reports: Name,
 }
 
 /// An index.
@@ -52,6 +56,7 @@ impl Names {
             conversations: name("conversations"),
             turns: name("turns"),
             user_profiles: name("user-profiles"),
+            reports: name("reports"),
         }
     }
 }
@@ -224,6 +229,48 @@ impl UserProfileRecord {
     }
 }
 
+/// `_source` of a report.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReportRecord {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    pub updated_at_ms: u64,
+    pub fingerprint: String,
+    pub kept: KeptReport,
+}
+
+impl ReportRecord {
+    pub fn new(owner: Option<&str>, beginning: &ReportBeginning, now_ms: u64) -> Self {
+        Self {
+            id: Self::id_of(owner, &beginning.id),
+            owner: owner.map(str::to_owned),
+            conversation: beginning.request.conversation_id.clone(),
+            updated_at_ms: now_ms,
+            fingerprint: beginning.fingerprint.clone(),
+            kept: KeptReport {
+                id: beginning.id.clone(),
+                request: beginning.request.clone(),
+                updated_at_ms: now_ms,
+                ..KeptReport::default()
+            },
+        }
+    }
+
+    /// Ids of two owners may be alike.
+    pub fn id_of(owner: Option<&str>, id: &str) -> String {
+        let seed = json!([owner, id]).to_string();
+        blake3::hash(seed.as_bytes()).to_hex().to_string()
+    }
+
+    pub fn touch(&mut self, now_ms: u64) {
+        self.updated_at_ms = now_ms;
+        self.kept.updated_at_ms = now_ms;
+    }
+}
+
 fn body(name: &Name, prefix: &str, replicas: u32, properties: &Value) -> Value {
     json!({
         "settings": {"index": {"number_of_shards": 1, "number_of_replicas": replicas}},
@@ -276,6 +323,17 @@ pub fn user_profiles_body(names: &Names, prefix: &str, replicas: u32) -> Value {
         "stored": {"type": "object", "enabled": false},
     });
     body(&names.user_profiles, prefix, replicas, &properties)
+}
+
+/// What the index of reports is created with.
+pub fn reports_body(names: &Names, prefix: &str, replicas: u32) -> Value {
+    let properties = json!({
+        "id": {"type": "keyword"},
+        "conversation": {"type": "keyword"},
+        "updated_at_ms": {"type": "long"},
+        "kept": {"type": "object", "enabled": false},
+    });
+    body(&names.reports, prefix, replicas, &properties)
 }
 
 /// A condition on the owner; none has documents without one.

@@ -4,6 +4,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use tributary_schemas::conversation::{Conversation, ConversationSummary};
 
 use super::errors::Result;
+use super::reports;
 use super::turns::{read_json, to_json};
 use crate::conversations::{Page, rules};
 
@@ -134,6 +135,7 @@ pub fn clear(
 ) -> Result<Conversation> {
     get(transaction, owner, id)?;
     transaction.execute("DELETE FROM turns WHERE conversation_id = ?1", [id])?;
+    reports::delete_of(transaction, id)?;
     transaction.execute(
         "UPDATE conversations SET turns = 0, summary = NULL WHERE id = ?1",
         [id],

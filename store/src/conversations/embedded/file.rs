@@ -1,12 +1,16 @@
 //! The file of the conversations.
 //!
 //! ```text
-//! <data folder>/conversations/conversations.sqlite      SQLite 3, user_version 3; beside it -wal while it is open
+//! <data folder>/conversations/conversations.sqlite      SQLite 3, user_version 4; beside it -wal while it is open
 //!   conversations   id, owner, title, title_folded, created_at_ms, updated_at_ms, turns,
 //!                   summary (JSON as of `schemas`, since 2)
 //!   turns           id, conversation_id, number, question, state, asked_at_ms, ended_at_ms,
 //!                   answer, failure, feedback (JSON as of `schemas`), idempotency_key, fingerprint (since 3)
 //!   user_profiles   owner, user, profile (JSON as of `schemas`), updated_at_ms (since 2)
+//!   reports         number, owner, id, fingerprint, request (JSON as of `schemas`), conversation_id,
+//!                   updated_at_ms (since 4)
+//!   report_parts    report, part (0 is the plan, others are sections by number), content (JSON as of
+//!                   `schemas`, since 4)
 //! ```
 //! A file of an earlier version is brought to this one when it is opened.
 //!
@@ -26,8 +30,6 @@ use crate::data_folder::{create_private_folder, require_folder, sync_folder};
 
 /// Name of the file.
 pub const NAME: &str = "conversations.sqlite";
-/// Version of what is described here.
-const FORMAT: i64 = 3;
 /// Nobody else has the file open, but somebody may look into it while no process runs.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -92,6 +94,32 @@ const THIRD: &str = "
     PRAGMA user_version = 3;
 ";
 
+/// From version 3 to 4.
+const FOURTH: &str = "
+    CREATE TABLE reports (
+        number INTEGER PRIMARY KEY,
+        owner TEXT,
+        id TEXT NOT NULL,
+        fingerprint TEXT NOT NULL,
+        request TEXT NOT NULL,
+        conversation_id TEXT REFERENCES conversations (id) ON DELETE CASCADE,
+        updated_at_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX reports_by_id ON reports (ifnull(owner, ''), owner IS NULL, id);
+    CREATE INDEX reports_of_conversation ON reports (conversation_id)
+        WHERE conversation_id IS NOT NULL;
+    CREATE TABLE report_parts (
+        report INTEGER NOT NULL REFERENCES reports (number) ON DELETE CASCADE,
+        part INTEGER NOT NULL,
+        content TEXT NOT NULL,
+        PRIMARY KEY (report, part)
+    ) STRICT;
+    PRAGMA user_version = 4;
+";
+
+/// What brings a file of each version to the next one, from version 0, which is an empty file.
+const STEPS: [&str; 4] = [SCHEMA, SECOND, THIRD, FOURTH];
+
 /// Opens the file, or makes it; a damaged one goes to `aside` first.
 pub fn open(folder: &Path, aside: &Path, now_ms: u64) -> Result<Connection> {
     require_folder(folder)?;
@@ -130,27 +158,23 @@ fn open_file(path: &Path) -> Result<Connection> {
 /// Makes the tables of a new file, and looks into those of one that is there.
 fn prepare(transaction: &Transaction<'_>, path: &Path) -> errors::Result<()> {
     let format: i64 = transaction.query_row("PRAGMA user_version", (), |row| row.get(0))?;
-    match format {
-        0 => {
-            transaction.execute_batch(SCHEMA)?;
-            transaction.execute_batch(SECOND)?;
-            transaction.execute_batch(THIRD)?;
+    match usize::try_from(format) {
+        Ok(older) if older < STEPS.len() => {
+            for step in STEPS.iter().skip(older) {
+                transaction.execute_batch(step)?;
+            }
         }
-        1 => {
-            transaction.execute_batch(SECOND)?;
-            transaction.execute_batch(THIRD)?;
-        }
-        2 => transaction.execute_batch(THIRD)?,
-        FORMAT => {
-            for table in ["conversations", "turns", "user_profiles"] {
+        Ok(same) if same == STEPS.len() => {
+            for table in ["conversations", "turns", "user_profiles", "reports"] {
                 let count = format!("SELECT count(*) FROM {table}");
                 transaction.query_row(&count, (), |row| row.get::<_, i64>(0))?;
             }
         }
-        newer => {
+        _ => {
             let message = format!(
-                "{} has format {newer}, this build reads format {FORMAT}",
-                path.display()
+                "{} has format {format}, this build reads format {}",
+                path.display(),
+                STEPS.len()
             );
             return Err(Error::new(ErrorKind::Unsupported, message)
                 .with_hint("use the build that wrote it, or a newer one")

@@ -4,6 +4,7 @@
 mod conversations;
 mod errors;
 mod file;
+mod reports;
 mod turns;
 mod user_profiles;
 
@@ -13,12 +14,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tributary_schemas::conversation::{Conversation, ConversationSummary, Feedback, Turn};
+use tributary_schemas::report::{KeptReport, ReportPart};
 use tributary_schemas::user_profile::{StoredUserProfile, UserProfile};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::{
-    BegunTurn, Config, ConversationStore, ListQuery, NewTurn, Page, PastRound, TurnEnd, TurnQuery,
-    UserProfileStore, rules,
+    BegunTurn, Config, ConversationStore, ListQuery, NewTurn, Page, PastRound, ReportBeginning,
+    ReportStore, TurnEnd, TurnQuery, UserProfileStore, rules,
 };
 use crate::Clock;
 use crate::backup::draft::Draft;
@@ -388,6 +390,57 @@ impl UserProfileStore for EmbeddedConversations {
     }
 }
 
+#[async_trait]
+impl ReportStore for EmbeddedConversations {
+    async fn begin_report(
+        &self,
+        owner: Option<&str>,
+        beginning: ReportBeginning,
+    ) -> Result<KeptReport> {
+        rules::check_report_id(&beginning.id)?;
+        let owner = owner.map(str::to_owned);
+        self.run(move |transaction, inner| {
+            reports::begin(transaction, owner.as_deref(), &beginning, inner.now_ms())
+        })
+        .await
+    }
+
+    async fn report(&self, owner: Option<&str>, id: &str) -> Result<KeptReport> {
+        let (owner, id) = (owner.map(str::to_owned), id.to_owned());
+        self.run(move |transaction, _| reports::get(transaction, owner.as_deref(), &id))
+            .await
+    }
+
+    async fn keep_report_part(
+        &self,
+        owner: Option<&str>,
+        id: &str,
+        part: ReportPart,
+    ) -> Result<()> {
+        let (owner, id) = (owner.map(str::to_owned), id.to_owned());
+        self.run(move |transaction, inner| {
+            reports::keep_part(transaction, owner.as_deref(), &id, &part, inner.now_ms())
+        })
+        .await
+    }
+
+    async fn delete_report(&self, owner: Option<&str>, id: &str) -> Result<()> {
+        let (owner, id) = (owner.map(str::to_owned), id.to_owned());
+        self.remove(move |transaction, _| reports::delete(transaction, owner.as_deref(), &id))
+            .await
+    }
+
+    async fn sweep_reports(&self, kept_since_ms: u64) -> Result<u64> {
+        let gone = self
+            .run(move |transaction, _| reports::delete_older(transaction, kept_since_ms))
+            .await?;
+        if gone > 0 {
+            self.remove(|_, _| Ok(())).await?;
+        }
+        Ok(u64::try_from(gone).unwrap_or(u64::MAX))
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -409,6 +462,7 @@ mod tests {
             retention_days: 0,
             maximum_turns: 100,
             pending_minutes: 15,
+            report_days: 7,
         };
         let place = folder.join(FOLDER);
         EmbeddedConversations::open(&place, folder, config, system_clock()).unwrap()
