@@ -20,6 +20,7 @@ pub fn known_tags(profiles: &SourceProfiles, sets: &KnowledgeSets) -> Option<BTr
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -192,6 +192,13 @@ pub fn notes(answer: &Answer) -> String {
             writeln!(text, "  - {}", place(source)).ok();
         }
     }
+    text.push_str(&doubts(answer));
+    text
+}
+
+/// What is not supported, and what was done in a lesser way.
+pub fn doubts(answer: &Answer) -> String {
+    let mut text = String::new();
     let doubtful = answer.support.iter().filter(|one| !one.supported);
     for statement in doubtful.clone().take(SHOWN_DOUBTS) {
         writeln!(text, "not supported: {}", doubt(&answer.answer, statement)).ok();

@@ -47,7 +47,8 @@ pub fn run(global: &Global, config: &Config, wanted: &ReportVerb) -> Result<Outc
     match (&wanted.file, format) {
         (Some(file), Some(format)) => save(&client, &answer, file, format)?,
         _ if wanted.output.format == Format::Text => {
-            print::line(&format!("{}\n{}", answer.answer, ask::notes(&answer)))?;
+            // Its sources stand at its end already.
+            print::line(&format!("{}\n{}", answer.answer, ask::doubts(&answer)))?;
         }
         _ => {}
     }
@@ -152,7 +153,7 @@ fn progress(section: &WrittenSection, sections: usize) -> String {
             let why = why.as_deref().unwrap_or("no model");
             format!(" (in the words of the documents: {why})")
         }
-        (WrittenBy::Nobody, _) => " (nothing was found for it)".to_owned(),
+        (WrittenBy::Nobody, _) => " (the documents do not answer it)".to_owned(),
     };
     format!("  {}/{sections} {}{how}", section.number, section.title)
 }
@@ -166,9 +167,8 @@ fn save(client: &Client, answer: &Answer, file: &Path, format: &str) -> Result<(
     let failed = || format!("cannot write {}", file.display());
     std::fs::write(&part, bytes).with_context(failed)?;
     std::fs::rename(&part, file).with_context(failed)?;
-    let lacking: &[String] = &answer.degraded;
-    if !lacking.is_empty() {
-        print::note(&format!("degraded: {}", lacking.join(", ")));
+    for line in ask::doubts(answer).lines() {
+        print::note(line);
     }
     let verdict = serde_json::to_value(answer.verdict).unwrap_or(Value::Null);
     let verdict = verdict.as_str().unwrap_or_default().to_owned();

@@ -20,13 +20,13 @@ const LONGEST_CELL: usize = 60;
 /// Runs one of them.
 pub fn run(global: &Global, config: &Config, verb: Tables) -> Result<Outcome> {
     let client = Client::connect(global, config, &[Service::Query])?;
-    match verb {
-        Tables::List(wanted) => list(&client, &wanted)?,
-        Tables::Show(wanted) => show(&client, &wanted)?,
+    let outcome = match verb {
+        Tables::List(wanted) => list(&client, &wanted).map(|()| Outcome::Done)?,
+        Tables::Show(wanted) => show(&client, &wanted).map(|()| Outcome::Done)?,
         Tables::Query(wanted) => query(&client, &wanted)?,
-    }
+    };
     client.close()?;
-    Ok(Outcome::Done)
+    Ok(outcome)
 }
 
 fn list(client: &Client, wanted: &ListTables) -> Result<()> {
@@ -117,7 +117,8 @@ fn described(table: &DocumentTable) -> String {
     text
 }
 
-fn query(client: &Client, wanted: &QueryTables) -> Result<()> {
+/// Failed where there are no rows because something went wrong, which the answer says.
+fn query(client: &Client, wanted: &QueryTables) -> Result<Outcome> {
     let request = TableQueryRequest {
         question: wanted.question.clone().unwrap_or_default(),
         sql: wanted.sql.clone(),
@@ -126,7 +127,11 @@ fn query(client: &Client, wanted: &QueryTables) -> Result<()> {
         ..TableQueryRequest::default()
     };
     let answer: TableAnswer = client.post("/v1/tables/query", &request)?;
-    print::result(wanted.output, &answer, || told(&answer))
+    print::result(wanted.output, &answer, || told(&answer))?;
+    Ok(match answer.err_code {
+        ANSWERED => Outcome::Done,
+        _ => Outcome::Failed,
+    })
 }
 
 fn told(answer: &TableAnswer) -> String {
@@ -187,7 +192,11 @@ fn cell(value: &Value) -> String {
     let text = match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        // SQLite's numbers that were made from text are real: 336.0.
+        other => {
+            let text = other.to_string();
+            text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+        }
     };
     let shown = text
         .chars()

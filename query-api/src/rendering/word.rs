@@ -243,7 +243,7 @@ impl Writer {
             let start = target.get(..scheme.len());
             start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
         };
-        if SCHEMES.iter().any(|scheme| is_known(scheme)) {
+        if SCHEMES.iter().any(is_known) {
             self.link = Some(Hyperlink::new(target, HyperlinkType::External));
         }
     }

@@ -250,7 +250,7 @@ async fn the_web_is_asked_where_it_is_wanted_and_its_pages_are_marked() {
     assert_eq!(live[0]["cited"], true, "{answer}");
     let text = answer["answer"].as_str().unwrap();
     assert!(
-        text.contains("`https://live.example/ticks` (web, 20"),
+        text.contains("<https://live.example/ticks> (web, 20"),
         "{text}"
     );
     assert!(!text.contains("[x](javascript"), "{text}");

@@ -21,7 +21,7 @@ pub struct Statement {
     pub citations: Vec<u32>,
 }
 
-/// A line of Markdown that is no code.
+/// A line of Markdown that is no code; lines that were wrapped are one.
 struct Line<'a> {
     start: usize,
     text: &'a str,
@@ -35,7 +35,7 @@ pub fn statements(text: &str) -> Vec<Statement> {
         for bytes in sentences(&line) {
             let whole = text.get(bytes.clone()).unwrap_or_default();
             let (words, citations) = without_citations(whole);
-            let words = words.trim().trim_matches('|').trim().to_owned();
+            let words = unwrapped(words.trim().trim_matches('|').trim());
             if !words.chars().any(char::is_alphanumeric) {
                 continue;
             }
@@ -83,14 +83,73 @@ fn lines(text: &str) -> Vec<Line<'_>> {
         let rest = line.get(skipped..).unwrap_or_default();
         let is_rule = !rest.contains(char::is_alphanumeric);
         if !is_code && !rest.starts_with('#') && !rest.starts_with("![") && !is_rule {
-            found.push(Line {
-                start: start + skipped,
-                text: rest,
-            });
+            let is_indented = line
+                .get(..skipped)
+                .is_some_and(|mark| mark.trim().is_empty());
+            let wrapped = found
+                .last_mut()
+                .filter(|before| is_indented && goes_on(before, start, rest));
+            match wrapped {
+                Some(before) => {
+                    before.text = text
+                        .get(before.start..start + line.len())
+                        .unwrap_or_default();
+                }
+                None => found.push(Line {
+                    start: start + skipped,
+                    text: rest,
+                }),
+            }
         }
         start += line.len();
     }
     found
+}
+
+/// Width in columns from which a line may have been wrapped, a Chinese character counting two.
+const WRAPPED_FROM: usize = 40;
+
+/// Whether the line at `start` goes on with the one before it: that one is long and ends within a
+/// sentence.
+fn goes_on(before: &Line<'_>, start: usize, rest: &str) -> bool {
+    let is_next = before.start + before.text.len() == start;
+    let last = before.text.trim_end_matches(['\n', '\r']);
+    let is_row = |text: &str| text.starts_with('|');
+    let is_broken_on_purpose = last.ends_with("  ") || last.ends_with('\\');
+    let is_over = last.trim_end().ends_with([
+        '.', '!', '?', ':', ';', '。', '！', '？', '：', '；', '…', ']',
+    ]);
+    let line = last.rsplit('\n').next().unwrap_or(last);
+    let columns: usize = line
+        .chars()
+        .map(|one| if one.is_ascii() { 1 } else { 2 })
+        .sum();
+    is_next
+        && !is_row(before.text)
+        && !is_row(rest)
+        && !is_broken_on_purpose
+        && !is_over
+        && columns >= WRAPPED_FROM
+}
+
+/// Wrapped lines in one; between Chinese characters nothing stands in the place of the break.
+fn unwrapped(text: &str) -> String {
+    let mut whole = String::with_capacity(text.len());
+    for line in text.lines() {
+        let line = if whole.is_empty() {
+            line
+        } else {
+            line.trim_start()
+        };
+        let is_spaced = |one: char| !('\u{2e80}'..='\u{ffef}').contains(&one);
+        let joins_words = whole.chars().next_back().is_some_and(is_spaced)
+            || line.chars().next().is_some_and(is_spaced);
+        if !whole.is_empty() && joins_words {
+            whole.push(' ');
+        }
+        whole.push_str(line.trim_end());
+    }
+    whole
 }
 
 /// Bytes of indentation, quotes and the mark of a list item.
@@ -109,7 +168,11 @@ fn mark_bytes(line: &str) -> usize {
 
 /// Bytes of the sentences of a line; citations behind a full stop belong to it.
 fn sentences(line: &Line<'_>) -> Vec<Range<usize>> {
-    let blanked = blank_citations(line.text);
+    if line.text.starts_with('|') {
+        // A part of a cell says nothing without the others of its row.
+        return vec![line.start..line.start + line.text.trim_end().len()];
+    }
+    let blanked = blank_citations(line.text).replace('\n', " ");
     let mut start = 0;
     let mut found = Vec::new();
     for end in sentence_ends(&blanked, &[]) {
@@ -211,6 +274,31 @@ mod tests {
             ),
             ("| a | 6 [1] |\n|---|---|\n", &[("a | 6", &[1])]),
             ("![a picture](x.png)\n[1]\n", &[]),
+            (
+                "- A document that can never be indexed gets a message that\n  says what to do. After that the state of the document\n  becomes dead.\n",
+                &[
+                    (
+                        "A document that can never be indexed gets a message that says what to do.",
+                        &[],
+                    ),
+                    ("After that the state of the document becomes dead.", &[]),
+                ],
+            ),
+            (
+                "随机接入是终端与基站建立上行同步的过程，在小区切换的时候\n也会用到。\n",
+                &[(
+                    "随机接入是终端与基站建立上行同步的过程，在小区切换的时候也会用到。",
+                    &[],
+                )],
+            ),
+            ("short\nlines\n", &[("short", &[]), ("lines", &[])]),
+            (
+                "| in use. See `a` | another server has the port. It ends |\n|---|---|\n",
+                &[(
+                    "in use. See `a` | another server has the port. It ends",
+                    &[],
+                )],
+            ),
         ];
         for (text, expected) in table {
             let expected: Vec<(String, Vec<u32>)> = expected

@@ -3,6 +3,7 @@
 //! The list of sources is ours. A section that no model writes is in the words of its passages.
 
 mod config;
+mod fitting;
 mod kept;
 mod live;
 mod outline;
@@ -27,6 +28,7 @@ use crate::events::Events;
 use crate::retriever::degrade;
 use crate::understand::Understood;
 pub use config::ReportConfig;
+use fitting::fitted;
 pub use kept::ReportKeeper;
 use section::Writing;
 
@@ -66,6 +68,9 @@ pub async fn answer(asker: &Asker, asked: &Asked, events: &Events) -> Result<Ans
     };
     let written = write(&writing, events).await?;
     steps.end("sections");
+    if written.iter().all(|one| is_refused(&one.section)) {
+        return Ok(saying::refuse(asker, asked, found, events, steps).await);
+    }
     let depth = asked.request.depth.unwrap_or_default();
     let mut said = said(asker, &outline, depth, written, &mut found, events).await?;
     if let (Some(report), Some(keeper)) = (&mut said.report, keeper) {
@@ -264,6 +269,11 @@ async fn said(
     Ok(said)
 }
 
+/// Whether the passages say nothing to a section.
+fn is_refused(section: &WrittenSection) -> bool {
+    section.written_by == WrittenBy::Nobody && section.failure.is_none()
+}
+
 fn verdict(sections: &[WrittenSection], is_supported: bool) -> Verdict {
     let by = |who: WrittenBy| sections.iter().filter(move |one| one.written_by == who);
     let is_whole = sections.iter().all(|one| one.failure.is_none());
@@ -286,8 +296,7 @@ fn markdown(section: &WrittenSection, outline: &Outline, is_chinese: bool) -> St
     if outline.sections.len() > 1 {
         text.push_str(&format!("## {}. {}\n\n", section.number, section.title));
     }
-    text.push_str(section.text.trim_end());
-    text.push('\n');
+    text.push_str(&fitted(&section.text));
     let note = match (section.written_by, &section.failure, is_chinese) {
         (WrittenBy::Extract, _, true) => "*本节没有由模型撰写，为资料原文摘录。*",
         (WrittenBy::Extract, _, false) => {
@@ -323,8 +332,13 @@ fn source_list(sources: &[Source], cited: &[u32], is_chinese: bool) -> String {
             false => source.url.clone(),
         };
         let place = in_one_line(&place).replace(['<', '>', '`'], "");
+        let is_address = place.starts_with("http://") || place.starts_with("https://");
+        let place = match is_address && !place.contains(' ') {
+            true => format!("<{place}>"),
+            false => format!("`{place}`"),
+        };
         text.push_str(&format!(
-            "- \\[{}\\] {titles}, `{place}`{note}\n",
+            "- \\[{}\\] {titles}, {place}{note}\n",
             source.number
         ));
     }

@@ -132,6 +132,12 @@ pub async fn answer(asker: &Asker, asked: &Asked, events: &Events) -> Result<Ans
             cited: sources.iter().map(|source| source.number).collect(),
             model: table.model.clone(),
         },
+        TIMED_OUT | UNCLEAR if !sources.is_empty() => Told {
+            text: telling::unasked(&table, &sources, is_chinese),
+            verdict: Verdict::Extractive,
+            cited: sources.iter().map(|source| source.number).collect(),
+            model: table.model.clone(),
+        },
         _ => Told {
             text: asker.config().refusal.sentence(is_chinese).to_owned(),
             verdict: Verdict::Refused,
@@ -311,10 +317,11 @@ async fn sources(
     found: &FromTables,
     principal: &Principal,
 ) -> Result<Vec<Source>, SearchError> {
+    let is_read = found.answer.tables.iter().any(|table| table.used);
     let mut sources: Vec<Source> = Vec::new();
     for (table, hit) in found.answer.tables.iter().zip(&found.hits) {
         let is_shown = |source: &Source| source.document_id == table.document_id;
-        if !table.used || sources.iter().any(is_shown) {
+        if table.used != is_read || sources.iter().any(is_shown) {
             continue;
         }
         let number = u32::try_from(sources.len() + 1).unwrap_or(u32::MAX);

@@ -29,6 +29,28 @@ pub fn rows(answer: &TableAnswer, sources: &[Source], most: usize, is_chinese: b
     }
 }
 
+/// Why the tables that were found could not be asked, and which they are.
+pub fn unasked(answer: &TableAnswer, sources: &[Source], is_chinese: bool) -> String {
+    let number = |table: &DocumentTable| {
+        let source = sources
+            .iter()
+            .find(|source| source.document_id == table.document_id);
+        source.map_or_else(String::new, |source| format!(" [{}]", source.number))
+    };
+    let tables: Vec<String> = answer
+        .tables
+        .iter()
+        .map(|table| format!("- {}{}", place(table), number(table)))
+        .collect();
+    let (why, tables) = (&answer.err_msg, tables.join("\n"));
+    match is_chinese {
+        true => format!("找到了可能有答案的表格，但没能查询（{why}）：\n\n{tables}"),
+        false => {
+            format!("These tables may have the answer, but could not be asked ({why}):\n\n{tables}")
+        }
+    }
+}
+
 /// The rows as a model reads them, with the statement that they come from.
 pub fn passage(answer: &TableAnswer, most: usize) -> String {
     let names = answer.tables.iter().filter(|table| table.used);
