@@ -67,6 +67,7 @@ fn report(row: &DocumentRow) -> DocumentState {
             labels: indexed.labels.clone(),
             ..latest
         },
+        Some(_) if latest.state == State::Skipped && latest.indexed_version.is_none() => latest,
         Some(indexed) => DocumentState {
             indexed_version: Some(indexed.version),
             indexed_at_ms: indexed.at_ms,
@@ -89,8 +90,13 @@ pub(super) fn says_all(report: &DocumentState, row: &DocumentRow) -> bool {
         return true;
     }
     let is_the_latest = (report.version, report.state) == (row.latest.version, row.latest.state);
+    let is_named = !report.source.is_empty() || row.latest.source.is_empty();
+    if row.latest.state == State::Skipped && row.latest.indexed_version.is_none() {
+        // What was found before is removed or steps aside, and that is reported.
+        return is_the_latest && is_named;
+    }
     let said = IndexedVersion::reported_by(report).map(|indexed| indexed.version);
-    is_the_latest && said == searchable(row).map(|indexed| indexed.version)
+    is_the_latest && is_named && said == searchable(row).map(|indexed| indexed.version)
 }
 
 fn searchable(row: &DocumentRow) -> Option<&IndexedVersion> {
@@ -217,6 +223,15 @@ mod tests {
                 ],
             ),
         ];
+        let broken = DocumentState {
+            source: "wiki".into(),
+            source_path: "broken.pdf".into(),
+            ..said(1, State::Dead)
+        };
+        let cases = cases.into_iter().chain([(
+            "a deletion, which names nothing",
+            vec![broken, said(2, State::Deleted)],
+        )]);
         for (what, reports) in cases {
             let (table, all) = restated(&reports).await;
             assert!(all.len() > reports.len(), "{what}");
@@ -229,6 +244,7 @@ mod tests {
                 (
                     (row.latest.version, row.latest.state),
                     row.latest.reason.clone(),
+                    row.latest.source_path.clone(),
                     indexed.map(|indexed| (indexed.version, indexed.fingerprint.clone())),
                 )
             };
@@ -239,6 +255,21 @@ mod tests {
                 told(&before),
                 "{what}: saying it again changes nothing"
             );
+        }
+    }
+
+    /// Compaction takes reports out of what is closed; behind it all of them are there.
+    #[test]
+    fn what_a_report_says_of_an_older_one_counts_behind_others_too() {
+        let dead = DocumentState {
+            indexed_version: Some(1),
+            ..said(2, State::Dead)
+        };
+        for last in [unchanged(2, 1), dead] {
+            let table = DocumentTable::with_reports(&[said(2, State::Accepted), last]);
+            let row = table.get("d").unwrap();
+            assert_eq!(row.indexed.as_ref().map(|indexed| indexed.version), Some(1));
+            assert!(table.unsaid(10).is_empty());
         }
     }
 

@@ -380,6 +380,10 @@ fn changed(mut row: DocumentRow, state: DocumentState) -> DocumentRow {
         _ => {}
     }
     if supersedes(&state, &row.latest) {
+        // Compaction may have removed that version's own report, and not others of before.
+        if row.indexed.is_none() && state.state != State::Indexed {
+            row.indexed = IndexedVersion::reported_by(&state);
+        }
         let previous = std::mem::replace(&mut row.latest, state);
         keep_what_a_deletion_cannot_say(&mut row.latest, previous);
     }
