@@ -26,7 +26,7 @@ pub async fn fetch(
 }
 
 /// Whether a caller may see a stored document under at least one name.
-fn may_leave(stored: &DocumentHeader, filter: &Filter) -> bool {
+pub fn may_leave(stored: &DocumentHeader, filter: &Filter) -> bool {
     if filter.is_unrestricted() {
         return true;
     }

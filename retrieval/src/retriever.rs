@@ -26,6 +26,7 @@ use crate::error::SearchError;
 use crate::exact_name::{Naming, boosted};
 use crate::facets::{FacetReader, Reading};
 use crate::fine::{Fine, FineChunk};
+use crate::leaving;
 use crate::route::Route;
 use crate::serving::{Serving, SharedServing};
 use crate::{coarse, exact_name, fine, fusion, plan, preferences, rerank, unmet};
@@ -127,6 +128,23 @@ impl Retriever {
         let filter = self.filter(&Filter::default(), principal)?;
         let limits = self.config.near_duplicates.families();
         Ok(document::view(self.index.as_ref(), document_id, wanted, limits, &filter).await?)
+    }
+
+    /// Whether all of these documents are there and can be seen under the wishes: for texts that
+    /// were found before.
+    pub async fn may_still_leave(
+        &self,
+        document_ids: &[String],
+        wishes: &Filter,
+        principal: &Principal,
+    ) -> SearchResult<bool> {
+        let filter = self.filter(wishes, principal)?;
+        let stored = self.index.documents(None, document_ids).await?;
+        Ok(stored.into_iter().all(|stored| {
+            stored.is_some_and(|stored| {
+                !stored.deleted && leaving::may_leave(&stored.document, &filter)
+            })
+        }))
     }
 
     /// What a principal can narrow a search by, with counts over what they may see; some seconds

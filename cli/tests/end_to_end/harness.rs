@@ -196,6 +196,8 @@ impl Server {
         });
         let settings = ureq::Agent::config_builder()
             .http_status_as_error(false)
+            // Shorter than the server keeps a connection that says nothing.
+            .max_idle_age(Duration::from_secs(2))
             .timeout_global(Some(RUN_DEADLINE));
         Self {
             child,

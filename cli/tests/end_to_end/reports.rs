@@ -272,6 +272,16 @@ fn a_report_that_was_broken_off_goes_on_and_no_section_is_written_twice() {
     );
     assert_eq!(model.calls("Timers"), paid, "a whole report costs no call");
 
+    let deleted = workspace.run(["documents", "delete", "kb/access.md", "--wait"]);
+    assert_eq!(deleted.code, 0, "{deleted:?}");
+    let (status, problem) = server.get(&address);
+    assert_eq!(
+        (status, text(&problem, "/code")),
+        (409, "conflict"),
+        "{problem}"
+    );
+    assert_eq!(server.post("/v1/report", &kept["request"]).0, 409);
+
     let nobody = workspace.run(["report", "--resume", "nobody-began-it"]);
     nobody.refused(1, &["no report is kept", "ask for it again"]);
 }

@@ -54,14 +54,19 @@ fn going_on(run: &Weak<Run>) -> Option<Arc<Run>> {
 
 impl Asking {
     /// What is kept of a report: its request, plan and sections. `not_found` for one that nobody
-    /// began, or that was not changed for so long that it is forgotten.
+    /// began, or that was not changed for so long that it is forgotten; `conflict` where a document
+    /// that it was begun with is gone or may not be seen any more.
     pub async fn kept_report(
         &self,
         id: &str,
         principal: &Principal,
     ) -> Result<KeptReport, Problem> {
-        let kept = self.conversations.report(owner(principal), id).await;
-        kept.map_err(Problem::from)
+        let kept = self.conversations.report(owner(principal), id).await?;
+        if let Some(plan) = &kept.plan {
+            let filter = &kept.request.filter;
+            self.asker.check_plan(plan, filter, principal).await?;
+        }
+        Ok(kept)
     }
 
     /// Where a report is kept; `None` for other answers. `conflict` where its id stands for another

@@ -170,7 +170,8 @@ fn mark_bytes(line: &str) -> usize {
 fn sentences(line: &Line<'_>) -> Vec<Range<usize>> {
     if line.text.starts_with('|') {
         // A part of a cell says nothing without the others of its row.
-        return vec![line.start..line.start + line.text.trim_end().len()];
+        let end = line.start + line.text.trim_end().len();
+        return std::iter::once(line.start..end).collect();
     }
     let blanked = blank_citations(line.text).replace('\n', " ");
     let mut start = 0;

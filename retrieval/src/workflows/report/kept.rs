@@ -1,10 +1,44 @@
 //! What is kept of a report while it is written: its plan, and each section when it has ended. Who
 //! goes on with the report pays for no section twice.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use tributary_schemas::report::{KeptReport, KeptSection, ReportPart, ReportPlan};
+use tributary_schemas::{Error, ErrorKind, Filter};
 use tributary_store::conversations::SharedConversations;
+
+use crate::Principal;
+use crate::error::SearchError;
+use crate::workflows::Asker;
+
+impl Asker {
+    /// `Conflict` where a document that the report was begun with has been deleted or closed to who
+    /// asks since.
+    pub async fn check_plan(
+        &self,
+        plan: &ReportPlan,
+        filter: &Filter,
+        principal: &Principal,
+    ) -> Result<(), SearchError> {
+        let of_documents = plan.sources.iter().filter(|source| source.live.is_none());
+        let documents: BTreeSet<String> = of_documents
+            .map(|source| source.document_id.clone())
+            .collect();
+        let documents: Vec<String> = documents.into_iter().collect();
+        let retriever = &self.parts.retriever;
+        if retriever
+            .may_still_leave(&documents, filter, principal)
+            .await?
+        {
+            return Ok(());
+        }
+        let what = "a document that the report was begun with has been deleted, or may not be seen any more";
+        Err(Error::new(ErrorKind::Conflict, what)
+            .with_hint("ask for the report anew, under another report_id")
+            .into())
+    }
+}
 
 /// Where a report is kept, and what of it was there when it was asked for.
 #[derive(Clone)]

@@ -44,10 +44,12 @@ pub async fn answer(asker: &Asker, asked: &Asked, events: &Events) -> Result<Ans
     let mut steps = Steps::begin();
     let keeper = asked.report.as_ref();
     let (mut found, outline) = match keeper.and_then(ReportKeeper::plan) {
-        Some(plan) => (
-            found_before(asker, plan, events).await,
-            plan.outline.clone(),
-        ),
+        Some(plan) => {
+            let filter = &asked.request.filter;
+            asker.check_plan(plan, filter, &asked.principal).await?;
+            let found = found_before(asker, plan, events).await;
+            (found, plan.outline.clone())
+        }
         None => {
             let (found, outline) = planned(asker, asked, events, &mut steps).await?;
             match outline {
@@ -325,7 +327,7 @@ fn source_list(sources: &[Source], cited: &[u32], is_chinese: bool) -> String {
         let titles = in_one_line(&titles.join(" › "));
         let (titles, note) = match &source.live {
             Some(live) => (literal(&titles), live_note(&live.found_at, is_chinese)),
-            None => (titles, String::new()),
+            None => (literal(&titles), String::new()),
         };
         let place = match source.url.is_empty() {
             true => format!("{}/{}", source.source, source.source_path),
@@ -354,11 +356,14 @@ fn live_note(found_at: &str, is_chinese: bool) -> String {
     }
 }
 
-/// A text of strangers as Markdown that is nothing but this text.
+/// Signs that mean something in a line of Markdown.
+const MARKUP: &str = "\\`*_[]<>~$&|";
+
+/// A text as Markdown that is nothing but this text.
 fn literal(text: &str) -> String {
     let mut literal = String::with_capacity(text.len());
     for sign in text.chars() {
-        if sign.is_ascii_punctuation() && !matches!(sign, ',' | '.' | ':' | ';' | '-' | '/') {
+        if MARKUP.contains(sign) {
             literal.push('\\');
         }
         literal.push(sign);
