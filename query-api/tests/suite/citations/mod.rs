@@ -5,11 +5,14 @@ mod generated;
 mod judge;
 
 use serde_json::{Value, json};
+use tributary_models::chat::Role;
 use tributary_retrieval::answer::CitationFilter;
 
 use self::generated::{Random, Written};
 use self::judge::{code, foreign_markers};
-use crate::ask::{events, joined, server_that_says, stream};
+use crate::ask::{events, joined, scripted_for, server, server_that_says, stream};
+use crate::common::backend::Settings;
+use crate::common::client::Server;
 
 const SOURCES: u32 = 3;
 /// Answers that go through the filter alone.
@@ -128,7 +131,7 @@ async fn what_a_server_delivers_cites_what_it_was_given() {
         .collect();
     let reply = |(at, answer): (usize, &Written)| json!({"prompt": "answer", "reply": answer.text, "piece_characters": 1 + at % 11, "times": 1});
     let script: Vec<Value> = answers.iter().enumerate().map(reply).collect();
-    let server = server_that_says(script.into()).await;
+    let server = patient_server(&script.into()).await;
     for written in &answers {
         let events = events(&stream(&server, &question).await);
         assert_eq!(given(&events), sources);
@@ -144,6 +147,17 @@ async fn what_a_server_delivers_cites_what_it_was_given() {
             .collect();
         assert_eq!(json!(cited), json!(written.cited), "{}", written.text);
     }
+}
+
+/// One that answers in the end, however busy the machine is.
+async fn patient_server(script: &Value) -> Server {
+    let mut settings = Settings {
+        chat: scripted_for(&[Role::Answer], script),
+        ..Settings::default()
+    };
+    settings.ask.timeout_ms = 120_000;
+    settings.answer.deadline_ms = 60_000;
+    server(settings).await
 }
 
 /// How many sources the answer was made from.
