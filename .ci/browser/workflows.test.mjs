@@ -362,7 +362,7 @@ test("rows of a table have their statement, chart and place, and lead to the doc
   assert.match(await last(page).innerText(), /5/);
   assert.equal(await last(page).locator(".chart").count(), 0);
   await ask(page, "table", "Something enigmatic about a region of sales");
-  await last(page).getByText("it is not said which region is meant").waitFor();
+  await last(page).getByText("it is not said which region is meant", { exact: true }).waitFor();
   await turns(page).first().getByRole("link", { name: "row 3" }).click();
   await page.locator("article.document").getByText("South").first().waitFor();
 });
