@@ -39,6 +39,9 @@ pub struct ServerConfig {
     /// Longest time in which the head of a request must have come; a connection that says nothing
     /// is closed then.
     pub head_timeout_ms: u64,
+    /// How long a connection is kept open for a next request. Callers that keep connections close
+    /// theirs earlier, so that no request meets one that is being closed.
+    pub keep_alive_ms: u64,
     /// Largest body of a published document, in bytes.
     pub document_limit_bytes: usize,
     /// Largest body of any other request, in bytes.
@@ -108,6 +111,9 @@ impl Config {
         // The server's clock for it has steps of half a second; a shorter time might never end.
         if server.head_timeout_ms < 1000 {
             problems.push("query_api.server.head_timeout_ms must be at least 1000".to_owned());
+        }
+        if server.keep_alive_ms < 1000 {
+            problems.push("query_api.server.keep_alive_ms must be at least 1000".to_owned());
         }
         if server.listen.parse::<SocketAddr>().is_err() {
             problems.push(format!(

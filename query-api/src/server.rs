@@ -202,6 +202,7 @@ async fn run(
         .workers(config.worker_threads.max(1))
         .max_connections(config.connections_per_worker)
         .client_request_timeout(Duration::from_millis(config.head_timeout_ms))
+        .keep_alive(Duration::from_millis(config.keep_alive_ms))
         // Work for a caller who has gone away ends at once.
         .h1_allow_half_closed(false)
         .shutdown_timeout(config.shutdown_timeout_ms.div_ceil(1000))

@@ -302,6 +302,29 @@ async fn connections_that_say_nothing_do_not_shut_others_out() {
     drop(silent);
 }
 
+/// A caller that keeps its connection for longer than a moment meets no reset.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_is_kept_for_the_next_request() {
+    let server = start(config()).await;
+    let answers = tokio::task::spawn_blocking(move || {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        let deadline = Some(Duration::from_secs(60));
+        stream.set_read_timeout(deadline).unwrap();
+        [0, 7].map(|pause| {
+            std::thread::sleep(Duration::from_secs(pause));
+            stream
+                .write_all(b"GET /health/livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
+                .unwrap();
+            let mut answer = [0; 4096];
+            let length = stream.read(&mut answer).unwrap();
+            String::from_utf8_lossy(&answer[..length]).into_owned()
+        })
+    });
+    for answer in answers.await.unwrap() {
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+}
+
 /// A reranker that waits until it is let go.
 #[derive(Default)]
 struct Gate {
