@@ -14,6 +14,8 @@ import { Report } from "./views/report.js";
 import { Search } from "./views/search.js";
 import { Sets } from "./views/sets.js";
 
+/** Views that show another of their things without beginning anew. */
+const KEEPS_ITS_STATE = ["ask", "report"];
 const VIEWS = {
   search: Search,
   ask: Ask,
@@ -37,7 +39,7 @@ function App() {
   const View = view === "documents" && route.id ? DocumentView : VIEWS[view];
   return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${t("skip")}</a>
     <${Header} view=${view} />
-    <main id="main" tabindex="-1" ref=${main} key=${`${language} ${view} ${view === "ask" ? "" : route.id ?? ""}`}>
+    <main id="main" tabindex="-1" ref=${main} key=${`${language} ${view} ${KEEPS_ITS_STATE.includes(view) ? "" : route.id ?? ""}`}>
       <h1 class=${["search", "ask"].includes(view) || route.id ? "hidden" : ""}>${t(`view.${view}`)}</h1>
       ${route.view && !(route.view in VIEWS) && html`<p class="notice">${t("view.unknown", { view: route.view })}</p>`}
       <${View} id=${route.id} parameters=${route.parameters} />
