@@ -330,6 +330,9 @@ test("a report has its outline with the state of each section, the text, sources
   const written = await text.innerText();
   await page.reload();
   await text.getByRole("heading", { name: "Conclusion" }).waitFor();
+  assert.equal(await text.getByRole("heading", { name: "Interrupts" }).count(), 0, "what no model wrote is not kept");
+  await page.getByRole("button", { name: "Go on" }).click();
+  await text.getByRole("heading", { name: "Interrupts" }).waitFor();
   await text.locator(".doubtful").first().waitFor();
   assert.equal(await text.innerText(), written, "a report stands in the address");
   assert.equal(await page.getByLabel("Length").inputValue(), "deep");

@@ -5,8 +5,8 @@ mod kept;
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -187,9 +187,7 @@ impl Results<'_> {
             // What is kept in a file is not printed too.
             _ if self.judge.file.is_some() => Ok(()),
             (Format::Json, _) => print::line(&serde_json::to_string(line)?),
-            (Format::Text, Some(judgement)) => {
-                print::line(&shown(line.line, question, judgement))
-            }
+            (Format::Text, Some(judgement)) => print::line(&shown(line.line, question, judgement)),
             (Format::Text, None) => Ok(()),
         }
     }

@@ -196,8 +196,5 @@ fn failed(what: impl Into<String>) -> Error {
 }
 
 fn invalid(key: &str, what: impl std::fmt::Display) -> Error {
-    Error::new(
-        ErrorKind::Invalid,
-        format!("{SECTION}live.{key} {what}"),
-    )
+    Error::new(ErrorKind::Invalid, format!("{SECTION}live.{key} {what}"))
 }

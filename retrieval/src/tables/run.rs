@@ -97,10 +97,7 @@ fn attach(databases: &[Attached]) -> rusqlite::Result<Connection> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_in_memory_with_flags(flags)?;
     for (name, database) in databases {
-        connection.execute_batch(&format!(
-            "ATTACH ':memory:' AS {}",
-            quoted(name)
-        ))?;
+        connection.execute_batch(&format!("ATTACH ':memory:' AS {}", quoted(name)))?;
         let bytes = database.bytes.as_slice();
         connection.deserialize_read_exact(name.as_str(), bytes, bytes.len(), true)?;
     }

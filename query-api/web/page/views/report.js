@@ -48,6 +48,15 @@ function stateOf({ request, plan, sections }) {
   return { running: false, body: request, outline: plan?.outline, sections: written };
 }
 
+/** What is written of a report that broke off. */
+function draftOf({ plan, sections }) {
+  const written = sections.map(({ section }) => section);
+  const cited = new Set(written.flatMap((section) => section.cited));
+  const text = written.map((section) => `## ${section.title}\n\n${section.text}`).join("\n\n");
+  const sources = plan.sources.map((source) => ({ ...source, cited: cited.has(source.number) }));
+  return { answer: text, degraded: plan.degraded, language: plan.understanding.language, sources, support: [] };
+}
+
 const isWhole = ({ plan, sections }) => plan && sections.length === plan.outline.sections.length;
 
 /** The report of the address is shown again: one that is written is put together from what is kept, at no cost. */
@@ -65,7 +74,7 @@ export function Report({ id }) {
       const kept = await call("GET", `v1/report/${encodeURIComponent(wanted)}`);
       setForm(formOf(kept.request));
       if (isWhole(kept)) write(kept.request);
-      else setState(stateOf(kept));
+      else setState({ ...stateOf(kept), draft: kept.sections.length > 0 ? await dressed(draftOf(kept)) : null });
     } catch (problem) {
       setState({ running: false, sections: {}, problem, body: {} });
     }
@@ -98,7 +107,7 @@ export function Report({ id }) {
   <${ProblemNotice} problem=${state?.problem} />
   ${state?.running && !state.outline && html`<${Busy} />`}
   ${state?.outline && html`<${Outline} state=${state} />`}
-  ${state?.answer && html`<${Written} state=${state} />`}`;
+  ${state?.answer ? html`<${Written} answer=${state.answer} turn=${state.turn} />` : state?.draft && html`<${Written} answer=${state.draft.answer} turn=${state.draft} />`}`;
 }
 
 function Fields({ form, onChange }) {
@@ -121,7 +130,7 @@ function Outline({ state: { outline, sections, running } }) {
       <ul class="quiet">${planned.questions.map((question) => html`<li key=${question}>${question}</li>`)}</ul></li>`)}</ol></section>`;
 }
 
-function Written({ state: { answer, turn } }) {
+function Written({ answer, turn }) {
   const cited = answer.sources.filter((source) => source.cited);
   return html`${answer.degraded.length > 0 && html`<p class="notice">${t("search.degraded", { what: answer.degraded.map(lesser).join(", ") })}</p>`}
     ${answer.report && html`<p class="actions">${Object.keys(FORMATS).map((format) => html`<${SaveButton} key=${format} answer=${answer} format=${format} />`)}</p>`}
