@@ -240,6 +240,10 @@ pub struct QueryPlan {
     pub names: Vec<String>,
     /// Weight of the vector side, 0 to 1.
     pub vector_weight: f32,
+    /// What the weight was made from, by name, where it adapts to what was found; empty where it
+    /// is fixed, made from the length of the question, or given.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub weight_features: BTreeMap<String, f32>,
     /// Which signals are used.
     pub strategy: Strategy,
     /// Access and wishes of the caller, applied inside tier 1.
