@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use tributary_eval::EvaluationSet;
 use tributary_eval::tune::{CONFIGURED, Collected, FOLDS, Gain, Rule, Tuning, Way, tune};
 
@@ -27,8 +27,13 @@ pub fn run(global: &Global, config: &Config, verb: &EvalTune) -> Result<Outcome>
     for set in &sets {
         let config = own_config(config, verb.embedder, &own_folder.path.join(&set.name));
         let added = in_pipeline(set, &config, async |pipeline, parts| {
-            let serving = parts.pipelines.serving();
-            model = serving.models.embedder.fine_name().to_owned();
+            let models = &parts.pipelines.serving().models;
+            ensure!(
+                models.degraded.is_empty(),
+                "{} could not be loaded; what is fitted without it would not hold with it",
+                models.degraded.join(" and ")
+            );
+            model = models.embedder.fine_name().to_owned();
             collected.add(set, &pipeline, &Bars::default()).await
         });
         app::block_on(added)?;

@@ -22,44 +22,45 @@ const SMOOTHING: f64 = 3.0;
 
 /// The best single weight.
 pub fn fixed(cases: &[&Case]) -> Rule {
-    let shares = shares(cases);
-    let mut best = (0.0, f64::MIN);
-    for place in 0..WEIGHTS {
-        let weight = weight_at(place);
-        // Between equal ones that in the middle of a smooth curve: a peak of one step is chance.
-        let score = total(cases, &shares, |case| at(&smooth(&case.curve), weight));
-        if score > best.1 {
-            best = (weight, score);
-        }
-    }
-    Rule::Fixed(best.0)
+    // Smoothed: a peak of one step is chance.
+    Rule::Fixed(highest(&smooth(&sum(cases))).0)
 }
 
 /// The weight that scores highest without any smoothing, and its score: an upper bound for single
 /// weights that only hindsight reaches.
 pub fn best_afterwards(cases: &[&Case]) -> (f64, f64) {
-    let shares = shares(cases);
-    let scored = (0..WEIGHTS).map(|place| {
-        let weight = weight_at(place);
-        (
-            weight,
-            total(cases, &shares, |case| at(&case.curve, weight)),
-        )
-    });
-    scored.fold(
-        (0.0, 0.0),
-        |best, one| if one.1 > best.1 { one } else { best },
-    )
+    highest(&sum(cases))
+}
+
+/// The mean curve, each set weighing alike.
+fn sum(cases: &[&Case]) -> Curve {
+    let mut sum = [0.0; WEIGHTS];
+    for (case, share) in cases.iter().zip(shares(cases)) {
+        add(&mut sum, &case.curve, share);
+    }
+    sum
+}
+
+fn add(sum: &mut Curve, curve: &Curve, share: f64) {
+    for (sum, value) in sum.iter_mut().zip(curve) {
+        *sum += share * value;
+    }
+}
+
+/// The weight at the highest point, and that point.
+fn highest(curve: &Curve) -> (f64, f64) {
+    let points = curve.iter().enumerate();
+    let best = points.max_by(|(_, left), (_, right)| left.total_cmp(right));
+    best.map_or((0.5, 0.0), |(place, value)| (weight_at(place), *value))
 }
 
 /// The best weight by length, of a grid.
 pub fn length(cases: &[&Case]) -> Rule {
-    let shares = shares(cases);
-    let by_length = by_length(cases, &shares);
+    let by_length = by_length(cases);
     let mut best: Option<(Length, f64)> = None;
     for length in lengths() {
         let scores = by_length.iter();
-        let score = scores
+        let score: f64 = scores
             .map(|(tokens, curve)| at(curve, length.weight(*tokens)))
             .sum();
         if best.is_none_or(|(_, highest)| score > highest) {
@@ -85,23 +86,22 @@ fn lengths() -> impl Iterator<Item = Length> {
 }
 
 /// The smoothed curves of all questions of one length, added up.
-fn by_length(cases: &[&Case], shares: &[f64]) -> Vec<(usize, Curve)> {
+fn by_length(cases: &[&Case]) -> Vec<(usize, Curve)> {
     let mut sums: BTreeMap<usize, Curve> = BTreeMap::new();
-    for (case, share) in cases.iter().zip(shares) {
+    for (case, share) in cases.iter().zip(shares(cases)) {
         let sum = sums.entry(case.query_tokens).or_insert([0.0; WEIGHTS]);
-        for (sum, value) in sum.iter_mut().zip(smooth(&case.curve)) {
-            *sum += share * value;
-        }
+        add(sum, &case.curve, share);
     }
-    sums.into_iter().collect()
+    let smoothed = sums.into_iter();
+    smoothed
+        .map(|(tokens, sum)| (tokens, smooth(&sum)))
+        .collect()
 }
 
 /// The best weight by features: gradient ascent on the smoothed curves, from the best fixed weight,
 /// over features of mean 0 and deviation 1.
 pub fn adaptive(cases: &[&Case]) -> Rule {
-    let Rule::Fixed(start) = fixed(cases) else {
-        return fixed(cases);
-    };
+    let (start, _) = highest(&smooth(&sum(cases)));
     let scale = Scale::of(cases);
     let problem = Problem {
         rows: cases
@@ -242,11 +242,6 @@ fn shares(cases: &[&Case]) -> Vec<f64> {
         1.0 / (of_set * counts.len()) as f64
     };
     cases.iter().map(of).collect()
-}
-
-fn total(cases: &[&Case], shares: &[f64], score: impl Fn(&Case) -> f64) -> f64 {
-    let scores = cases.iter().zip(shares);
-    scores.map(|(case, share)| share * score(case)).sum()
 }
 
 /// With a Gaussian kernel; the ends count as going on.
