@@ -1,5 +1,4 @@
-//! Fits the three ways to weigh the vector side to what was collected. Every set weighs alike,
-//! however many questions it has. Pure functions.
+//! Fits the three ways to weigh the vector side to what was collected. Pure functions.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +15,11 @@ const FIRST_STEP: f64 = 4.0;
 const SMALL_STEP: f64 = 1e-3;
 /// What a coefficient of 1 standard deviation costs, in nDCG: keeps the weight fixed where the
 /// features say nothing.
-const RIDGE: f64 = 2e-4;
-/// Steps of a [`Curve`] over which it is smoothed, so that it has a slope.
-const SMOOTHING: f64 = 3.0;
+const RIDGE: f64 = 4e-4;
+/// Deviation of the kernel that smooths a [`Curve`], in its steps, so that it has a slope.
+const SMOOTHING: f64 = 5.0;
+/// How far the kernel reaches, in steps.
+const REACH: i64 = 9;
 
 /// The best single weight.
 pub fn fixed(cases: &[&Case]) -> Rule {
@@ -32,7 +33,7 @@ pub fn best_afterwards(cases: &[&Case]) -> (f64, f64) {
     highest(&sum(cases))
 }
 
-/// The mean curve, each set weighing alike.
+/// The mean curve, each set by its share.
 fn sum(cases: &[&Case]) -> Curve {
     let mut sum = [0.0; WEIGHTS];
     for (case, share) in cases.iter().zip(shares(cases)) {
@@ -231,30 +232,31 @@ impl Problem {
     }
 }
 
-/// What each case weighs: every set alike, 1 in all.
+/// What each case weighs, 1 in all: a set weighs with the square root of its number of questions, so
+/// that neither one large set decides nor the chance of a small one.
 fn shares(cases: &[&Case]) -> Vec<f64> {
-    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<usize, f64> = BTreeMap::new();
     for case in cases {
-        *counts.entry(case.set).or_default() += 1;
+        *counts.entry(case.set).or_default() += 1.0;
     }
-    let of = |case: &&Case| {
-        let of_set = counts.get(&case.set).copied().unwrap_or(1);
-        1.0 / (of_set * counts.len()) as f64
-    };
-    cases.iter().map(of).collect()
+    let all: f64 = counts.values().map(|count| count.sqrt()).sum();
+    let count = |case: &&Case| counts.get(&case.set).copied().unwrap_or(1.0);
+    cases
+        .iter()
+        .map(|case| 1.0 / (count(case).sqrt() * all))
+        .collect()
 }
 
 /// With a Gaussian kernel; the ends count as going on.
 fn smooth(curve: &Curve) -> Curve {
-    let width = (3.0 * SMOOTHING) as i64;
     let value = |place: i64| {
         let place = place.clamp(0, WEIGHTS as i64 - 1) as usize;
         curve.get(place).copied().unwrap_or(0.0)
     };
     let kernel = |distance: i64| (-0.5 * (distance as f64 / SMOOTHING).powi(2)).exp();
-    let norm: f64 = (-width..=width).map(kernel).sum();
+    let norm: f64 = (-REACH..=REACH).map(kernel).sum();
     std::array::from_fn(|place| {
-        let near = (-width..=width).map(|by| kernel(by) * value(place as i64 + by));
+        let near = (-REACH..=REACH).map(|by| kernel(by) * value(place as i64 + by));
         near.sum::<f64>() / norm
     })
 }
@@ -309,13 +311,13 @@ mod tests {
     }
 
     #[test]
-    fn every_set_weighs_alike() {
+    fn a_set_weighs_with_the_root_of_its_questions() {
         let many = (0..90).map(|_| case(0, 0.1, [0.0; 4]));
         let few = (0..10).map(|_| case(1, 0.9, [0.0; 4]));
         let cases: Vec<Case> = many.chain(few).collect();
         let shares = shares(&cases.iter().collect::<Vec<_>>());
         let of_first: f64 = shares.iter().take(90).sum();
-        assert!((of_first - 0.5).abs() < 1e-9);
+        assert!((of_first - 0.75).abs() < 1e-9, "3 to 1, not 9 to 1");
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
     }
 }
