@@ -3,7 +3,6 @@
 use tributary_schemas::search::{QueryPlan, SearchRequest, Strategy};
 
 use crate::config::Config;
-use crate::coverage::TokenScores;
 use crate::fine::Lists;
 use crate::preferences;
 use crate::serving::Serving;
@@ -14,32 +13,25 @@ use crate::weight_features::{features, named};
 #[derive(Clone, Copy)]
 pub struct Adapting<'a> {
     config: &'a AdaptiveWeight,
-    tokens: &'a TokenScores,
     shift: f32,
 }
 
 impl<'a> Adapting<'a> {
     /// None where the weight does not adapt: the request gives it, only one signal is searched, or
     /// it is configured otherwise.
-    pub fn of(
-        config: &'a Config,
-        request: &SearchRequest,
-        serving: &Serving,
-        tokens: &'a TokenScores,
-    ) -> Option<Self> {
+    pub fn of(config: &'a Config, request: &SearchRequest, serving: &Serving) -> Option<Self> {
         let is_open = request.strategy == Strategy::Hybrid && request.vector_weight.is_none();
         let model = serving.models.embedder.fine_name();
         let adapts = is_open && config.vector_weight.adapts(model);
         adapts.then(|| Self {
             config: &config.vector_weight.adaptive,
-            tokens,
             shift: preferences::shift(request),
         })
     }
 
     /// Weighs a plan anew, unless one of the signals found nothing: the other decides alone then.
     pub fn adapt(self, plan: &mut QueryPlan, lists: &Lists) {
-        let Some(features) = features(self.tokens, lists) else {
+        let Some(features) = features(lists) else {
             return;
         };
         plan.vector_weight = (self.config.weight(&features) + self.shift).clamp(0.0, 1.0);

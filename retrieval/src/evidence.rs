@@ -5,7 +5,6 @@ use tributary_schemas::ChunkId;
 use tributary_schemas::search::SearchRequest;
 
 use crate::access::Principal;
-use crate::coverage;
 use crate::error::SearchError;
 use crate::exact_name::boosted;
 use crate::fine::{self, FineChunk};
@@ -42,9 +41,7 @@ impl Retriever {
         principal: &Principal,
     ) -> Result<Evidence, SearchError> {
         let route = Route::begin(self, request, principal)?;
-        let (mut plan, words) = self.plan(&route.request, &route.serving).await?;
-        let content = coverage::content_tokens(&words, &plan.tokens);
-        let tokens = coverage::token_scores(self.index.as_ref(), &plan, &content).await?;
+        let (mut plan, _) = self.plan(&route.request, &route.serving).await?;
         let mut degraded = Vec::new();
         let (coarse, _) = self
             .coarse(&mut plan, &route.serving, &mut degraded)
@@ -53,7 +50,7 @@ impl Retriever {
         let chunks = fine::unranked(self.of_fine(&plan), &lists).await?;
         Ok(Evidence {
             query_tokens: plan.query_tokens,
-            features: features(&tokens, &lists),
+            features: features(&lists),
             chunks,
         })
     }

@@ -113,9 +113,7 @@ pub(crate) mod tests {
                 adaptive: AdaptiveWeight {
                     model: "multilingual-e5-small".into(),
                     intercept: 0.0,
-                    coverage: -1.0,
                     keyword_spread: -1.0,
-                    keyword_lead: -1.0,
                     vector_spread: 10.0,
                 },
             },
@@ -190,7 +188,7 @@ pub(crate) mod tests {
                 config.vector_weight.fixed = 1.1
             }),
             ("vector_weight.adaptive", |config| {
-                config.vector_weight.adaptive.coverage = f32::NAN
+                config.vector_weight.adaptive.vector_spread = f32::NAN
             }),
             ("slope_tokens", |config| {
                 config.vector_weight.slope_tokens = 0.0

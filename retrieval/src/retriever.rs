@@ -378,8 +378,8 @@ impl Retriever {
             .ok()
     }
 
-    /// Tier 2. With the scores of the question's tokens the weight of the vector side adapts, and
-    /// the plan says so.
+    /// Tier 2. The weight of the vector side adapts to what both signals find if it is to, and the
+    /// plan says so.
     pub(crate) async fn fine(
         &self,
         plan: &mut QueryPlan,

@@ -152,7 +152,7 @@ impl Retriever {
             self.coarse(&mut plan, serving, &mut degraded)
         );
         let (tokens, (coarse, coarse_summary)) = (tokens?, coarse?);
-        let adapting = Adapting::of(&self.config, &request, serving, &tokens);
+        let adapting = Adapting::of(&self.config, &request, serving);
         let (mut fine, fine_summary) = self.fine(&mut plan, &coarse, adapting).await?;
         coverage::score_by_content(self.index.as_ref(), &plan, &content, &mut fine).await?;
         Ok(Found {

@@ -55,12 +55,8 @@ pub struct AdaptiveWeight {
     pub model: String,
     /// Of nothing: what is added to all.
     pub intercept: f32,
-    /// Of the share of the question that the best chunk by keyword covers.
-    pub coverage: f32,
     /// Of the lead of the best chunk by keyword before the tenth.
     pub keyword_spread: f32,
-    /// Of its lead before the second.
-    pub keyword_lead: f32,
     /// Of the lead of the best chunk by vector before the tenth.
     pub vector_spread: f32,
 }
@@ -141,12 +137,7 @@ impl AdaptiveWeight {
 
     /// In the order of [`FEATURES`].
     pub fn coefficients(&self) -> [f32; FEATURES.len()] {
-        [
-            self.coverage,
-            self.keyword_spread,
-            self.keyword_lead,
-            self.vector_spread,
-        ]
+        [self.keyword_spread, self.vector_spread]
     }
 }
 
@@ -184,18 +175,16 @@ mod tests {
         let adaptive = AdaptiveWeight {
             model: "m".into(),
             intercept: 1.0,
-            coverage: -1.0,
             keyword_spread: -2.0,
-            keyword_lead: -4.0,
             vector_spread: 20.0,
         };
         // features → z by hand → α = 1/(1+e^-z)
         let table = [
-            ([0.0, 0.0, 0.0, 0.0], 0.731_059),
-            ([1.0, 0.0, 0.0, 0.0], 0.5),
-            ([1.0, 0.5, 0.0, 0.05], 0.5),
-            ([1.0, 0.5, 0.5, 0.0], 0.047_426),
-            ([0.5, 0.0, 0.0, 0.1], 0.924_142),
+            ([0.0, 0.0], 0.731_059),
+            ([0.5, 0.0], 0.5),
+            ([1.0, 0.0], 0.268_941),
+            ([1.0, 0.05], 0.5),
+            ([0.25, 0.1], 0.924_142),
         ];
         for (features, expected) in table {
             let weight = adaptive.weight(&features);

@@ -2,51 +2,36 @@
 //! the chunks apart that they found.
 //!
 //! The question itself says little: its length, its share of identifiers, of lexicon terms and of
-//! rare words, and whether both lists agree, were tried and gain nothing on sets that they were not
-//! fitted on (`docs/decisions/0059-the-weight-of-vectors-adapts.md`).
+//! rare words were tried, and so was whether both lists agree. They gain nothing on sets that they
+//! were not fitted on (`docs/decisions/0059-the-weight-of-vectors-adapts.md`).
 
 use std::collections::BTreeMap;
 
 use tributary_schemas::search::ScoredChunk;
 
-use crate::coverage::TokenScores;
 use crate::fine::Lists;
 
 /// First chunks of each list that are compared.
 const HEAD: usize = 10;
 
 /// Names of the features.
-pub const FEATURES: [&str; 4] = [
-    "coverage",
-    "keyword_spread",
-    "keyword_lead",
-    "vector_spread",
-];
+pub const FEATURES: [&str; 2] = ["keyword_spread", "vector_spread"];
 
 /// In the order of [`FEATURES`]:
 ///
-/// - the share of the question that its best chunk by keyword covers, 0 to 1, see
-///   [`crate::coverage`]: near 1 the question is in the words of the text;
 /// - by which share of its score the best chunk by keyword leads before the tenth, 0 to 1;
-/// - the same before the second;
 /// - by how much cosine the best chunk by vector leads before the tenth, 0 to 2.
 ///
 /// Where a list is shorter its last chunk stands for the tenth.
 pub type WeightFeatures = [f32; FEATURES.len()];
 
-/// The features of a question whose tokens have these scores; none where one of the signals found
+/// The features of a question for which this was found; none where one of the signals found
 /// nothing: the other decides alone then.
-pub fn features(tokens: &TokenScores, lists: &Lists) -> Option<WeightFeatures> {
-    let keyword = |place| score_at(&lists.keyword, place);
-    let vector = |place| score_at(&lists.vector, place);
-    let best = keyword(0).filter(|best| *best > 0.0)?;
-    let lead = |other: f32| (best - other) / best;
-    Some([
-        tokens.coverage(best),
-        lead(keyword(HEAD - 1)?),
-        lead(keyword(1)?),
-        vector(0)? - vector(HEAD - 1)?,
-    ])
+pub fn features(lists: &Lists) -> Option<WeightFeatures> {
+    let best = score_at(&lists.keyword, 0).filter(|best| *best > 0.0)?;
+    let lead = best - score_at(&lists.keyword, HEAD - 1)?;
+    let nearest = score_at(&lists.vector, 0)?;
+    Some([lead / best, nearest - score_at(&lists.vector, HEAD - 1)?])
 }
 
 /// By name, as a plan shows them.
@@ -83,8 +68,8 @@ mod tests {
         let ten = [8.0, 6.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 2.0, 0.0];
         let cosines = [0.9, 0.88, 0.8];
         let table: [(&[f32], &[f32], Option<WeightFeatures>); 5] = [
-            (&ten, &cosines, Some([0.0, 0.75, 0.25, 0.1])),
-            (&[4.0], &cosines, Some([0.0, 0.0, 0.0, 0.1])),
+            (&ten, &cosines, Some([0.75, 0.1])),
+            (&[4.0], &cosines, Some([0.0, 0.1])),
             (&[], &cosines, None),
             (&[0.0], &cosines, None),
             (&ten, &[], None),
@@ -94,7 +79,7 @@ mod tests {
                 keyword: list(keyword),
                 vector: list(vector),
             };
-            let found = features(&TokenScores::default(), &lists);
+            let found = features(&lists);
             let near = |(left, right): (WeightFeatures, WeightFeatures)| {
                 left.iter()
                     .zip(right)

@@ -201,7 +201,7 @@ mod tests {
                 id: at.to_string(),
                 set: at % 2 * usize::from(at > 60),
                 query_tokens: 5,
-                features: Some([best as f32, 0.0, 0.0, 0.0]),
+                features: Some([best as f32, 0.0]),
                 curve: std::array::from_fn(|place| 1.0 - (collect::weight_at(place) - best).abs()),
             }
         };
