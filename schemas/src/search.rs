@@ -39,8 +39,8 @@ pub struct SearchRequest {
     /// Which signals to use.
     #[serde(default)]
     pub strategy: Strategy,
-    /// Weight of the vector side in tier 2, 0 to 1, with the strategy `hybrid`; by the length of
-    /// the question when absent.
+    /// Weight of the vector side in tier 2, 0 to 1, with the strategy `hybrid`; as configured
+    /// when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector_weight: Option<f32>,
     /// Lowest final score of a hit, 0 to 1.
