@@ -16,8 +16,8 @@ export function Tiers({ answer, reranker }) {
 }
 
 /** What the weight adapted to, by name. */
-function features(named = {}) {
-  return Object.entries(named).map(([name, value]) => `${t(`feature.${name}`)} ${number(value, { maximumFractionDigits: 3 })}`).join(" · ");
+function features(values = {}) {
+  return Object.entries(values).map(([name, value]) => `${t(`feature.${name}`)} ${number(value, { maximumFractionDigits: 3 })}`).join(" · ");
 }
 
 export function Plan({ answer: { plan } }) {
