@@ -23,7 +23,8 @@ pub use ask::{ASK_HELP, Ask};
 pub use conversations::{ConversationIds, Conversations};
 pub use documents::{DeadLetterIds, DeadLetters, Documents, ListDocuments};
 pub use eval::{
-    EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, Level, PartChoice,
+    EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, EvalTune, Level,
+    PartChoice,
 };
 pub use files::{Analyze, ChunkFile, FileArgument};
 pub use judge::{JUDGE_HELP, Judge};

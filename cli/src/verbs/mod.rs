@@ -19,6 +19,7 @@ pub mod eval;
 pub mod eval_answers;
 pub mod eval_code;
 pub mod eval_rewrite;
+pub mod eval_tune;
 mod external_preview;
 pub mod judge;
 pub mod knowledge_sets;
