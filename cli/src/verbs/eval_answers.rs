@@ -67,6 +67,9 @@ fn wanted(eval: &EvalRun) -> Result<Wanted> {
     if eval.fold || eval.understand {
         bail!("--fold and --understand go with --level retrieval: answers always do both");
     }
+    if !eval.fail_under.is_empty() {
+        bail!("--fail-under goes with --level retrieval");
+    }
     Ok(Wanted {
         // The command line has checked the name.
         workflow: eval.workflow.as_deref().and_then(Workflow::named),
