@@ -85,7 +85,7 @@ pub struct Latency {
 }
 
 /// How the documents got in.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Ingest {
     /// From the first publication to the last document's end.
     pub seconds: f64,
@@ -201,6 +201,27 @@ async fn ask(question: &Question, pipeline: &Pipeline<'_>) -> Result<Outcome, Se
     Ok(searched.outcome)
 }
 
+/// What a search for a question finds of what it needs.
+pub(crate) async fn diagnose(
+    question: &Question,
+    targets: &[Target],
+    pipeline: &Pipeline<'_>,
+) -> Result<CaseRecord, SearchError> {
+    let outcome = ask(question, pipeline).await?;
+    let scores = RankScores::of(&documents_of(&outcome), &question.relevant);
+    let searched = (&outcome, pipeline.evidence_within);
+    Ok(CaseRecord::of(question, targets, searched, scores))
+}
+
+/// Documents of the hits, best first, each once.
+fn documents_of(outcome: &Outcome) -> Vec<&str> {
+    let mut seen = HashSet::new();
+    let hits = outcome.response.hits.iter();
+    hits.map(|hit| hit.document_id.as_str())
+        .filter(|document| seen.insert(*document))
+        .collect()
+}
+
 /// Asks for so many hits, near-duplicates among them, with what the case says of the request.
 pub fn request(question: &Question, top_k: usize) -> SearchRequest {
     // A set whose cases cannot be asked is not read.
@@ -309,15 +330,7 @@ impl Answer {
             .map(|(name, tier)| (name.clone(), tier.ms))
             .collect();
         milliseconds.insert("total".to_owned(), outcome.response.took_ms);
-        let mut seen = HashSet::new();
-        let ranking: Vec<&str> = outcome
-            .response
-            .hits
-            .iter()
-            .map(|hit| hit.document_id.as_str())
-            .filter(|document| seen.insert(*document))
-            .collect();
-        let last = RankScores::of(&ranking, &question.relevant);
+        let last = RankScores::of(&documents_of(outcome), &question.relevant);
         let searched = (outcome, asked.evidence_within);
         Self {
             case: CaseRecord::of(question, asked.targets, searched, last),

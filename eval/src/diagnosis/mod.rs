@@ -1,6 +1,7 @@
 //! What became of each case: whether the answer's evidence is among the first hits, and if not,
 //! which step lost it.
 
+mod answered;
 mod placement;
 #[cfg(test)]
 mod tests;

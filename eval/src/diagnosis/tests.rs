@@ -226,3 +226,65 @@ fn verdicts_and_what_decides_them() {
     assert_eq!(one(&both), (CaseVerdict::None, Some(Step::Fine)));
     assert_eq!(one(&[early, found]), (CaseVerdict::Full, None));
 }
+
+#[test]
+fn an_answer_must_cite_what_was_found() {
+    let source = |cited: bool| {
+        json!({"number": 1, "cited": cited, "chunk_id": ChunkId(1), "document_id": "d",
+            "version": 1, "source": "s", "source_path": "", "title": "", "section_path": [],
+            "pages": [], "url": "", "kind": "leaf", "text": "text of 1"})
+    };
+    let answer = |verdict: &str, sources: serde_json::Value| -> tributary_schemas::ask::Answer {
+        let answer = json!({"id": "0", "question": "q", "answer": "a", "verdict": verdict,
+            "workflow": "general", "language": "en", "sources": sources, "support": [],
+            "degraded": [], "took_ms": 1.0, "steps": []});
+        serde_json::from_value(answer).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let case = |found: bool| {
+        let made = Made {
+            coarse: &[1, 7],
+            fine: &[1, 7],
+            rerank: None,
+            filter: json!({}),
+            hits: hits(if found { &[(1, "d")] } else { &[(7, "x")] }),
+        };
+        let question = Question {
+            id: "q".into(),
+            text: "q".into(),
+            relevant: ["d".to_owned()].into(),
+            answers: Vec::new(),
+            history: Vec::new(),
+            case: crate::case::Case::default(),
+        };
+        let scores = RankScores::default();
+        CaseRecord::of(&question, &[carried()], (&made.outcome(), 2), scores)
+    };
+    let after = |found, answer: &tributary_schemas::ask::Answer| {
+        let case = case(found).answered(&[carried()], answer);
+        (case.verdict, case.step)
+    };
+    let full = (CaseVerdict::Full, None);
+    let lost = |step| (CaseVerdict::None, Some(step));
+    assert_eq!(
+        after(true, &answer("answered", json!([source(true)]))),
+        full
+    );
+    assert_eq!(
+        after(false, &answer("answered", json!([source(true)]))),
+        full
+    );
+    let uncited = answer("answered", json!([source(false)]));
+    assert_eq!(after(true, &uncited), lost(Step::Answer));
+    assert_eq!(
+        after(true, &answer("answered", json!([]))),
+        lost(Step::Packing)
+    );
+    assert_eq!(
+        after(true, &answer("refused", json!([]))),
+        lost(Step::Answer)
+    );
+    assert_eq!(
+        after(false, &answer("answered", json!([]))),
+        lost(Step::Packing)
+    );
+}
