@@ -94,6 +94,9 @@ fn restyled(mut line: Value, generation: &Generation<'_>) -> Option<(String, Val
         .iter()
         .find_map(|name| fields.remove(*name))?;
     let text = text.as_str()?.trim();
+    if text.is_empty() {
+        return None;
+    }
     let put = match generation.style {
         Style::Noisy => noisy::noisy(text, &mut Chance::named(generation.seed, &id)),
         Style::Summary => summary::summary(text, &mut Chance::named(generation.seed, &id)),
