@@ -85,7 +85,7 @@ type Pair<'a> = (&'a CaseRecord, &'a CaseRecord);
 
 /// Compares the cases that both runs have; an error where there are none.
 pub fn compare(a: &StoredRun, b: &StoredRun) -> Result<Comparison> {
-    let by_id = |run: &'_ StoredRun| -> HashMap<String, usize> {
+    let by_id = |run: &StoredRun| -> HashMap<String, usize> {
         let numbered = run.cases.iter().enumerate();
         numbered.map(|(at, case)| (case.id.clone(), at)).collect()
     };

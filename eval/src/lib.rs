@@ -4,6 +4,7 @@
 pub mod answers;
 pub mod calibrate;
 pub mod calibration;
+pub mod candidates;
 pub mod case;
 mod chance;
 pub mod code;

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use tributary_eval::gate::Threshold;
 use tributary_schemas::ask::Workflow;
 
-use super::eval_runs::{EvalCompare, EvalGenerate, EvalRuns, Store};
+use super::eval_runs::{EvalCandidates, EvalCompare, EvalGenerate, EvalRuns, Store};
 use super::{Output, one_of};
 
 /// `eval …`.
@@ -22,6 +22,8 @@ pub enum Eval {
     Compare(EvalCompare),
     /// Put the questions of a set in another style, by rules and without a model
     Generate(EvalGenerate),
+    /// Write questions of conversations that may become cases: with feedback, refused, or failed
+    Candidates(EvalCandidates),
     /// Send source code through the real pipeline and score what questions about it find
     Code(EvalCode),
     /// Score how well questions that lean on what was said before are completed

@@ -26,7 +26,7 @@ pub use documents::{DeadLetterIds, DeadLetters, Documents, ListDocuments};
 pub use eval::{
     EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, Level, PartChoice,
 };
-pub use eval_runs::{EvalCompare, EvalGenerate, EvalRuns, Store, StyleChoice};
+pub use eval_runs::{EvalCandidates, EvalCompare, EvalGenerate, EvalRuns, Store, StyleChoice};
 pub use files::{Analyze, ChunkFile, FileArgument};
 pub use judge::{JUDGE_HELP, Judge};
 pub use maintenance::{Backup, Blobs, ConfigVerb, Doctor, Models, Repair, Restore};

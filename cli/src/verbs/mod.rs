@@ -17,6 +17,7 @@ pub mod doctor;
 pub mod documents;
 pub mod eval;
 pub mod eval_answers;
+pub mod eval_candidates;
 pub mod eval_code;
 mod eval_diagnosis;
 pub mod eval_generate;
