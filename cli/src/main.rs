@@ -83,6 +83,12 @@ fn run_verb(global: Global, config: Config, verb: Verb) -> anyhow::Result<Outcom
             args::Level::Retrieval => verbs::eval::run(&global, &config, &eval),
             args::Level::Answer => verbs::eval_answers::run(&global, &config, &eval),
         },
+        Verb::Eval(args::Eval::Runs(eval)) => verbs::eval_runs::list(&config, &eval),
+        Verb::Eval(args::Eval::Compare(eval)) => verbs::eval_runs::compare(&config, &eval),
+        Verb::Eval(args::Eval::Generate(eval)) => verbs::eval_generate::run(&eval),
+        Verb::Eval(args::Eval::Candidates(eval)) => {
+            verbs::eval_candidates::run(&global, &config, &eval)
+        }
         Verb::Eval(args::Eval::Code(eval)) => verbs::eval_code::run(&global, &config, &eval),
         Verb::Eval(args::Eval::Rewrite(eval)) => verbs::eval_rewrite::run(&config, &eval),
         Verb::Eval(args::Eval::Calibrate(calibrate)) => {

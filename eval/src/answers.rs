@@ -14,9 +14,10 @@ use tributary_retrieval::{Asked, Asker, Events, Principal, SearchError, ToGrade}
 use tributary_schemas::ask::{Answer, AskRequest, Tokens, Verdict, Workflow};
 use tributary_taxonomy::language::is_chinese;
 
+use crate::diagnosis::{self, CaseRecord, Diagnosis, Target};
 use crate::metrics::percentile;
 use crate::rewrite::rounds;
-use crate::runner::{Ingest, Latency, Pipeline, Progress, ingest};
+use crate::runner::{Ingest, Latency, Pipeline, Progress, diagnose, ingest};
 use crate::set::{EvaluationSet, Question};
 
 pub use measures::{Measures, Read};
@@ -58,6 +59,8 @@ pub struct AnswerReport {
     pub languages: BTreeMap<String, AnswerScores>,
     /// Of the answers, how many have which verdict.
     pub verdicts: BTreeMap<String, usize>,
+    /// What became of the cases that the documents answer, and which steps lost them.
+    pub diagnosis: Diagnosis,
     /// In how many answers what was done in a lesser way.
     pub degraded: BTreeMap<String, usize>,
     /// Milliseconds of an answer.
@@ -89,6 +92,9 @@ pub struct AnswerRecord {
     /// Why there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// What became of what it needs, where the documents answer it and something was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub case: Option<CaseRecord>,
 }
 
 /// What was answered.
@@ -124,6 +130,7 @@ pub async fn run(
     progress: &dyn Progress,
 ) -> Result<AnswerReport> {
     let ingest = ingest(set, asking.pipeline, progress).await?;
+    let targets = diagnosis::place(&set.questions, asking.pipeline).await?;
     let questions: Vec<&Question> = set.questions.iter().chain(&set.unanswerable).collect();
     if questions.is_empty() {
         bail!("the set has no question");
@@ -131,15 +138,24 @@ pub async fn run(
     let mut records = Vec::with_capacity(questions.len());
     for (number, question) in questions.iter().enumerate() {
         progress.at("answer", number, questions.len());
-        let record = record(question, asking.asker, asking.wanted).await;
+        let needed = targets.get(number).map_or(&[] as &[Target], Vec::as_slice);
+        let record = record(question, needed, asking).await;
         (asking.keep)(&record)?;
         records.push(record);
     }
     progress.at("answer", questions.len(), questions.len());
-    Ok(report(set, records, ingest, settings))
+    let cases: Vec<CaseRecord> = records.iter().filter_map(|one| one.case.clone()).collect();
+    let diagnosis = Diagnosis::of(&cases, asking.pipeline.evidence_within);
+    Ok(AnswerReport {
+        diagnosis,
+        ingest,
+        settings,
+        ..report(set, records)
+    })
 }
 
-async fn record(question: &Question, asker: &Asker, wanted: &Wanted) -> AnswerRecord {
+async fn record(question: &Question, targets: &[Target], asking: &Asking<'_>) -> AnswerRecord {
+    let (asker, wanted) = (asking.asker, asking.wanted);
     let mut record = AnswerRecord {
         id: question.id.clone(),
         question: question.text.clone(),
@@ -147,6 +163,7 @@ async fn record(question: &Question, asker: &Asker, wanted: &Wanted) -> AnswerRe
         has_answer: !question.relevant.is_empty(),
         answer: None,
         failure: None,
+        case: None,
     };
     match ask(question, asker, wanted).await {
         Ok(answer) => {
@@ -155,6 +172,11 @@ async fn record(question: &Question, asker: &Asker, wanted: &Wanted) -> AnswerRe
                 given.read = read(question, &answer, asker).await;
             }
             record.answer = Some(given);
+            if !targets.is_empty() {
+                // A search that fails where the answer did not says nothing of the case.
+                let case = diagnose(question, targets, asking.pipeline).await.ok();
+                record.case = case.map(|case| case.answered(targets, &answer));
+            }
         }
         Err(failure) => record.failure = Some(failure.to_string()),
     }
@@ -233,12 +255,8 @@ async fn read(question: &Question, answer: &Answer, asker: &Asker) -> Option<Rea
     })
 }
 
-fn report(
-    set: &EvaluationSet,
-    records: Vec<AnswerRecord>,
-    ingest: Ingest,
-    settings: Value,
-) -> AnswerReport {
+/// What the records say; the rest is the caller's.
+fn report(set: &EvaluationSet, records: Vec<AnswerRecord>) -> AnswerReport {
     let answers = || records.iter().filter_map(|record| record.answer.as_ref());
     let mut verdicts = BTreeMap::new();
     let mut degraded = BTreeMap::new();
@@ -273,8 +291,9 @@ fn report(
             p95: percentile(&milliseconds, 0.95),
         },
         tokens,
-        ingest,
-        settings,
+        diagnosis: Diagnosis::default(),
+        ingest: Ingest::default(),
+        settings: Value::Null,
         records,
     }
 }

@@ -245,6 +245,7 @@ mod tests {
             relevant: relevant.iter().map(|id| (*id).to_owned()).collect(),
             answers: Vec::new(),
             history: Vec::new(),
+            case: crate::case::Case::default(),
         };
         let set = EvaluationSet {
             name: "s".into(),

@@ -4,12 +4,21 @@
 pub mod answers;
 pub mod calibrate;
 pub mod calibration;
+pub mod candidates;
+pub mod case;
+mod chance;
 pub mod code;
+pub mod compare;
+pub mod diagnosis;
+pub mod evidence;
+pub mod gate;
 pub mod metrics;
 pub mod rewrite;
 pub mod runner;
+pub mod runs;
 pub mod set;
 pub mod tune;
+pub mod styles;
 
 pub use calibrate::{Calibration, Collection};
 pub use runner::{Progress, Report, run};

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Means over all questions of a set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankScores {
     /// Share of relevant documents among the first 10.
     #[serde(rename = "recall@10")]
@@ -46,6 +46,20 @@ impl RankScores {
             hit_5: hit(ranking, relevant, 5),
             hit_10: hit(ranking, relevant, 10),
         }
+    }
+
+    /// All of them with their names.
+    pub fn named(&self) -> [(&'static str, f64); 8] {
+        [
+            ("recall@10", self.recall_10),
+            ("recall@20", self.recall_20),
+            ("mrr@10", self.mrr_10),
+            ("ndcg@10", self.ndcg_10),
+            ("hit@1", self.hit_1),
+            ("hit@3", self.hit_3),
+            ("hit@5", self.hit_5),
+            ("hit@10", self.hit_10),
+        ]
     }
 
     /// Mean of several; zero for none.

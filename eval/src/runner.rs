@@ -6,14 +6,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use futures::stream::{self, StreamExt};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tributary_retrieval::{Outcome, Principal, Retriever, SearchError, Understander};
 use tributary_schemas::search::{ScoredChunk, SearchRequest};
 use tributary_schemas::{ChunkId, State};
+use tributary_store::event_log::topics::Topics;
 use tributary_store::manifest::documents::Documents;
 use tributary_store::search_index::SearchIndex;
 
+use crate::diagnosis::{self, CaseRecord, Diagnosis, Target};
 use crate::metrics::{RankScores, mean, percentile};
 use crate::rewrite::rounds;
 use crate::set::{EvaluationSet, Question};
@@ -24,8 +26,11 @@ const STATES_PER_LOOK: usize = 5000;
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
 
 /// What a run reports; `eval run --format json` prints it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Report {
+    /// Under which name it is kept, once it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// Name of the set.
     pub set: String,
     /// Documents published.
@@ -36,6 +41,11 @@ pub struct Report {
     pub left_out: Vec<String>,
     /// Scores by tier.
     pub tiers: Tiers,
+    /// What became of the cases, and which steps lost them.
+    pub diagnosis: Diagnosis,
+    /// Each of them.
+    #[serde(skip)]
+    pub cases: Vec<CaseRecord>,
     /// Milliseconds by tier.
     pub latency_ms: HashMap<String, Latency>,
     /// How the documents got in.
@@ -45,7 +55,7 @@ pub struct Report {
 }
 
 /// Scores by tier.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Tiers {
     /// After tier 1.
     pub coarse: TierScores,
@@ -57,7 +67,7 @@ pub struct Tiers {
 }
 
 /// What a tier lets through.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct TierScores {
     /// Share of relevant documents with a chunk among the candidates.
     pub recall: f64,
@@ -66,7 +76,7 @@ pub struct TierScores {
 }
 
 /// Milliseconds.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Latency {
     /// Median.
     pub p50: f64,
@@ -75,7 +85,7 @@ pub struct Latency {
 }
 
 /// How the documents got in.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Ingest {
     /// From the first publication to the last document's end.
     pub seconds: f64,
@@ -101,6 +111,10 @@ pub struct Pipeline<'a> {
     pub retriever: &'a Retriever,
     /// Knows which document a chunk belongs to.
     pub index: &'a dyn SearchIndex,
+    /// Has what documents were converted to.
+    pub topics: Topics,
+    /// Hits among which the evidence of a case must be; at most `top_k`.
+    pub evidence_within: usize,
     /// Hits that a search may return at most: several chunks of one document count once.
     pub top_k: usize,
     /// Whether near-duplicates step aside, as they do for users. A question may ask for one that
@@ -125,12 +139,18 @@ pub async fn run(
         .await?
         .into_iter()
         .collect();
+    let targets = diagnosis::place(&set.questions, pipeline).await?;
     let mut answers = Vec::with_capacity(set.questions.len());
     let mut left_out = set.left_out.clone();
-    for (number, question) in set.questions.iter().enumerate() {
+    for (number, (question, targets)) in set.questions.iter().zip(&targets).enumerate() {
         progress.at("ask", number, set.questions.len());
+        let asked = Asked {
+            question,
+            targets,
+            evidence_within: pipeline.evidence_within,
+        };
         match ask(question, pipeline).await {
-            Ok(outcome) => answers.push(Answer::score(question, &outcome, &documents)),
+            Ok(outcome) => answers.push(Answer::score(&asked, &outcome, &documents)),
             Err(problem) => left_out.push(format!(
                 "question `{}` cannot be asked: {problem}",
                 question.id
@@ -143,13 +163,18 @@ pub async fn run(
         bail!("no question was answered; {last}");
     }
     progress.at("ask", set.questions.len(), set.questions.len());
+    let (tiers, latency_ms) = (tiers(&answers), latencies(&answers));
+    let cases: Vec<CaseRecord> = answers.into_iter().map(|answer| answer.case).collect();
     Ok(Report {
+        run: None,
         set: set.name.clone(),
         documents: set.documents.len(),
-        queries: answers.len(),
+        queries: cases.len(),
         left_out,
-        tiers: tiers(&answers),
-        latency_ms: latencies(&answers),
+        tiers,
+        diagnosis: Diagnosis::of(&cases, pipeline.evidence_within),
+        cases,
+        latency_ms,
         ingest,
         settings,
     })
@@ -158,6 +183,7 @@ pub async fn run(
 async fn ask(question: &Question, pipeline: &Pipeline<'_>) -> Result<Outcome, SearchError> {
     let request = SearchRequest {
         unfold: !pipeline.fold,
+        explain: true,
         ..request(question, pipeline.top_k)
     };
     let (retriever, principal) = (pipeline.retriever, Principal::unrestricted());
@@ -175,13 +201,36 @@ async fn ask(question: &Question, pipeline: &Pipeline<'_>) -> Result<Outcome, Se
     Ok(searched.outcome)
 }
 
-/// Asks for so many hits, near-duplicates among them.
+/// What a search for a question finds of what it needs.
+pub(crate) async fn diagnose(
+    question: &Question,
+    targets: &[Target],
+    pipeline: &Pipeline<'_>,
+) -> Result<CaseRecord, SearchError> {
+    let outcome = ask(question, pipeline).await?;
+    let scores = RankScores::of(&documents_of(&outcome), &question.relevant);
+    let searched = (&outcome, pipeline.evidence_within);
+    Ok(CaseRecord::of(question, targets, searched, scores))
+}
+
+/// Documents of the hits, best first, each once.
+fn documents_of(outcome: &Outcome) -> Vec<&str> {
+    let mut seen = HashSet::new();
+    let hits = outcome.response.hits.iter();
+    hits.map(|hit| hit.document_id.as_str())
+        .filter(|document| seen.insert(*document))
+        .collect()
+}
+
+/// Asks for so many hits, near-duplicates among them, with what the case says of the request.
 pub fn request(question: &Question, top_k: usize) -> SearchRequest {
+    // A set whose cases cannot be asked is not read.
+    let asked = question.case.search_request(&question.text).ok();
     SearchRequest {
         query: question.text.clone(),
         top_k: Some(top_k),
         unfold: true,
-        ..SearchRequest::default()
+        ..asked.unwrap_or_default()
     }
 }
 
@@ -255,8 +304,16 @@ async fn wait(
     Ok((skipped, dead))
 }
 
+/// A question with what it needs.
+struct Asked<'a> {
+    question: &'a Question,
+    targets: &'a [Target],
+    evidence_within: usize,
+}
+
 /// One question's scores.
 struct Answer {
+    case: CaseRecord,
     coarse: (f64, usize),
     fine: (f64, usize),
     last: RankScores,
@@ -264,7 +321,8 @@ struct Answer {
 }
 
 impl Answer {
-    fn score(question: &Question, outcome: &Outcome, documents: &HashMap<ChunkId, String>) -> Self {
+    fn score(asked: &Asked<'_>, outcome: &Outcome, documents: &HashMap<ChunkId, String>) -> Self {
+        let question = asked.question;
         let mut milliseconds: HashMap<String, f64> = outcome
             .response
             .tiers
@@ -272,15 +330,10 @@ impl Answer {
             .map(|(name, tier)| (name.clone(), tier.ms))
             .collect();
         milliseconds.insert("total".to_owned(), outcome.response.took_ms);
-        let mut seen = HashSet::new();
-        let ranking: Vec<&str> = outcome
-            .response
-            .hits
-            .iter()
-            .map(|hit| hit.document_id.as_str())
-            .filter(|document| seen.insert(*document))
-            .collect();
+        let last = RankScores::of(&documents_of(outcome), &question.relevant);
+        let searched = (outcome, asked.evidence_within);
         Self {
+            case: CaseRecord::of(question, asked.targets, searched, last),
             coarse: (
                 coverage(&outcome.coarse, question, documents),
                 outcome.coarse.len(),
@@ -289,7 +342,7 @@ impl Answer {
                 coverage(&outcome.fine, question, documents),
                 outcome.fine.len(),
             ),
-            last: RankScores::of(&ranking, &question.relevant),
+            last,
             milliseconds,
         }
     }

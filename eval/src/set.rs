@@ -11,6 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tributary_schemas::DocumentEvent;
 
+use crate::case::Case;
+
 const SOURCE: &str = "eval";
 
 /// Documents, questions, and which documents answer which question.
@@ -41,6 +43,8 @@ pub struct Question {
     pub answers: Vec<String>,
     /// What was said before, in turns, the user's first; empty for a question of its own.
     pub history: Vec<String>,
+    /// What else it says of itself.
+    pub case: Case,
 }
 
 #[derive(Deserialize)]
@@ -64,6 +68,26 @@ struct QuestionLine {
     answers: Vec<String>,
     #[serde(default)]
     unanswerable: bool,
+    #[serde(flatten)]
+    case: Case,
+}
+
+impl QuestionLine {
+    /// Why it cannot be asked, where `known` are the documents of the set.
+    fn problem(&self, relevant: &HashSet<String>, known: &HashSet<&str>) -> Option<String> {
+        let id = &self.id;
+        if self.text.trim().is_empty() {
+            return Some(format!("question `{id}` is empty"));
+        }
+        if self.unanswerable && !relevant.is_empty() {
+            return Some(format!("question `{id}` is unanswerable and has an answer"));
+        }
+        if relevant.is_empty() && !self.unanswerable {
+            return Some(format!("no document of the set answers question `{id}`"));
+        }
+        let problem = self.case.problem(known)?;
+        Some(format!("question `{id}`: {problem}"))
+    }
 }
 
 impl EvaluationSet {
@@ -133,7 +157,7 @@ impl EvaluationSet {
             .filter_map(|document| document.document_id.as_deref())
             .collect();
         let judgements = read_judgements(&folder.join(qrels), &known, &mut left_out)?;
-        let (questions, unanswerable) = read_questions(&file, judgements, &mut left_out)?;
+        let (questions, unanswerable) = read_questions(&file, &known, judgements, &mut left_out)?;
         let first = left_out
             .first()
             .map(|line| format!("; {line}"))
@@ -280,6 +304,7 @@ fn judgement(line: &str) -> Option<(&str, &str, f64)> {
 
 fn read_questions(
     file: &Path,
+    known: &HashSet<&str>,
     mut judgements: HashMap<String, HashSet<String>>,
     left_out: &mut Vec<String>,
 ) -> Result<(Vec<Question>, Vec<Question>)> {
@@ -291,31 +316,22 @@ fn read_questions(
         let Some(relevant) = judged.or_else(|| is_unanswerable.then(HashSet::new)) else {
             continue;
         };
-        if line.text.trim().is_empty() {
-            left_out.push(format!("{place}: question `{}` is empty", line.id));
-        } else if is_unanswerable && !relevant.is_empty() {
-            left_out.push(format!(
-                "{place}: question `{}` is unanswerable and has an answer",
-                line.id
-            ));
-        } else if relevant.is_empty() && !is_unanswerable {
-            left_out.push(format!(
-                "{place}: no document of the set answers question `{}`",
-                line.id
-            ));
-        } else {
-            let kind = match is_unanswerable {
-                true => &mut unanswerable,
-                false => &mut questions,
-            };
-            kind.push(Question {
-                id: line.id,
-                text: line.text,
-                relevant,
-                answers: line.answers,
-                history: line.history,
-            });
+        if let Some(problem) = line.problem(&relevant, known) {
+            left_out.push(format!("{place}: {problem}"));
+            continue;
         }
+        let kind = match is_unanswerable {
+            true => &mut unanswerable,
+            false => &mut questions,
+        };
+        kind.push(Question {
+            id: line.id,
+            text: line.text,
+            relevant,
+            answers: line.answers,
+            history: line.history,
+            case: line.case,
+        });
     }
     Ok((questions, unanswerable))
 }

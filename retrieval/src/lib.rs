@@ -49,6 +49,7 @@ pub use document::{DocumentParts, DocumentView};
 pub use error::SearchError;
 pub use events::Events;
 pub use evidence::Evidence;
+pub use function_words::is_function_word;
 pub use relevance::{Signals, relevance};
 pub use retriever::{Models, Outcome, Retriever};
 pub use serving::{Serving, SharedServing};

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
+use tributary_eval::gate::Threshold;
 use tributary_schemas::ask::Workflow;
 
+use super::eval_runs::{EvalCandidates, EvalCompare, EvalGenerate, EvalRuns, Store};
 use super::{Output, one_of};
 
 /// `eval …`.
@@ -14,6 +16,14 @@ use super::{Output, one_of};
 pub enum Eval {
     /// Send a set through the real pipeline and score every tier
     Run(EvalRun),
+    /// List the runs that were kept, newest first
+    Runs(EvalRuns),
+    /// Compare two runs case by case, with confidence intervals of the differences
+    Compare(EvalCompare),
+    /// Put the questions of a set in another style, by rules and without a model
+    Generate(EvalGenerate),
+    /// Write questions of conversations that may become cases: with feedback, refused, or failed
+    Candidates(EvalCandidates),
     /// Send source code through the real pipeline and score what questions about it find
     Code(EvalCode),
     /// Score how well questions that lean on what was said before are completed
@@ -57,6 +67,20 @@ pub struct EvalRun {
     /// of right ones), and `unanswerable: true` needs no judgement
     #[arg(long, value_enum, default_value_t = Level::Retrieval)]
     pub level: Level,
+    /// Hits among which the evidence of a question must be for the verdict `full`, at most
+    /// query_api.retrieval.maximum_top_k
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub top_k: NonZeroUsize,
+    /// Write each question with its verdict, the step that lost it, ranks and hits into this file, a
+    /// line of JSON each
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub cases: Option<PathBuf>,
+    /// Exit with 1 where a measure is below a value, such as nDCG@10=0.8 (repeatable)
+    #[arg(long, value_name = "MEASURE=VALUE")]
+    pub fail_under: Vec<Threshold>,
+    /// Where the run is kept.
+    #[command(flatten)]
+    pub store: Store,
     /// With --level answer: the workflow that answers [default: the configured one]
     #[arg(long, value_name = "NAME", value_parser = one_of(Workflow::ALL.map(Workflow::as_str)))]
     pub workflow: Option<String>,

@@ -4,6 +4,7 @@ mod ask;
 mod conversations;
 mod documents;
 mod eval;
+mod eval_runs;
 mod files;
 mod judge;
 mod maintenance;
@@ -26,6 +27,7 @@ pub use eval::{
     EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, EvalTune, Level,
     PartChoice,
 };
+pub use eval_runs::{EvalCandidates, EvalCompare, EvalGenerate, EvalRuns, Store, StyleChoice};
 pub use files::{Analyze, ChunkFile, FileArgument};
 pub use judge::{JUDGE_HELP, Judge};
 pub use maintenance::{Backup, Blobs, ConfigVerb, Doctor, Models, Repair, Restore};

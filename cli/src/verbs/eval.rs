@@ -16,6 +16,7 @@ use tributary_store::data_folder;
 use tributary_store::manifest::documents::Documents;
 use tributary_store::manifest::table::DocumentRow;
 
+use super::{eval_diagnosis, eval_runs};
 use crate::app::{self, App};
 use crate::args::{EmbedderChoice, EvalRun, Global, Service};
 use crate::config::Config;
@@ -34,14 +35,24 @@ pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> 
     super::eval_answers::check_level(eval)?;
     let set = EvaluationSet::read(&eval.set, &eval.queries, &eval.qrels)?;
     let set = limited(set, eval.limit).of_source(&eval.source);
+    let store = eval_runs::store(config, &eval.store);
     let own_folder = OwnFolder::choose(global)?;
     let config = own_config(config, eval.embedder, &own_folder.path);
     let report = app::block_on(evaluate(&set, &config, eval))?;
+    if let Some(file) = &eval.cases {
+        eval_runs::write_cases(file, &report.cases)?;
+    }
+    let report = store.keep(report, &eval.queries)?;
     print::result(eval.output, &report, || describe(&report))?;
-    Ok(if report.ingest.dead > 0 {
-        Outcome::PartlyFailed
-    } else {
-        Outcome::Done
+    let misses = eval.fail_under.iter();
+    let misses: Vec<String> = misses.filter_map(|least| least.miss(&report)).collect();
+    for miss in &misses {
+        print::note(&format!("failed under: {miss}"));
+    }
+    Ok(match (misses.is_empty(), report.ingest.dead) {
+        (false, _) => Outcome::Failed,
+        (true, 0) => Outcome::Done,
+        (true, _) => Outcome::PartlyFailed,
     })
 }
 
@@ -53,6 +64,7 @@ fn limited(mut set: EvaluationSet, limit: Option<usize>) -> EvaluationSet {
 async fn evaluate(set: &EvaluationSet, config: &Config, eval: &EvalRun) -> Result<Report> {
     in_pipeline(set, config, async |pipeline, parts| {
         let pipeline = Pipeline {
+            evidence_within: eval.top_k.get().min(pipeline.top_k),
             fold: eval.fold,
             understander: eval.understand.then_some(parts.asker.understander()),
             ..pipeline
@@ -77,6 +89,8 @@ pub(super) async fn in_pipeline<T>(
         documents: parts.documents.clone(),
         retriever: &parts.retriever,
         index: parts.stores.index.as_ref(),
+        topics: parts.stores.topics.clone(),
+        evidence_within: config.query_api.retrieval.maximum_top_k,
         top_k: config.query_api.retrieval.maximum_top_k,
         fold: false,
         understander: None,
@@ -258,6 +272,10 @@ fn describe(report: &Report) -> String {
             report.ingest.seconds, report.ingest.documents_per_second
         ),
     ];
+    lines.extend(eval_diagnosis::lines(&report.diagnosis));
+    if let Some(run) = &report.run {
+        lines.push(format!("kept as {run} (tributary eval runs)"));
+    }
     if !report.left_out.is_empty() {
         lines.push(format!(
             "left out {}: {}",

@@ -10,10 +10,13 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use tributary_eval::EvaluationSet;
 use tributary_eval::answers::{self, AnswerRecord, AnswerReport, AnswerScores, Asking, Wanted};
+use tributary_eval::diagnosis::CaseRecord;
+use tributary_eval::runner::Pipeline;
 use tributary_models::chat::Role;
 use tributary_schemas::ask::Workflow;
 
 use super::eval::{Bars, OwnFolder, in_pipeline, own_config, settings};
+use super::{eval_diagnosis, eval_runs};
 use crate::app;
 use crate::args::{EvalRun, Global};
 use crate::config::Config;
@@ -32,6 +35,12 @@ pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> 
         if wanted.judge && parts.chat.role(Role::Judge).is_none() {
             bail!("--judge needs a language model of the role `judge` (docs/language-models.md)");
         }
+        let pipeline = Pipeline {
+            evidence_within: eval.top_k.get().min(pipeline.top_k),
+            fold: true,
+            understander: Some(parts.asker.understander()),
+            ..pipeline
+        };
         let asking = Asking {
             pipeline: &pipeline,
             asker: &parts.asker,
@@ -42,6 +51,14 @@ pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> 
         answers::run(&set, &asking, settings, &Bars::default()).await
     });
     let report = app::block_on(evaluating)?;
+    if let Some(file) = &eval.cases {
+        let cases: Vec<CaseRecord> = report
+            .records
+            .iter()
+            .filter_map(|one| one.case.clone())
+            .collect();
+        eval_runs::write_cases(file, &cases)?;
+    }
     print::result(eval.output, &report, || describe(&report))?;
     Ok(match report.all.failed + report.ingest.dead {
         0 => Outcome::Done,
@@ -66,6 +83,9 @@ pub fn check_level(eval: &EvalRun) -> Result<()> {
 fn wanted(eval: &EvalRun) -> Result<Wanted> {
     if eval.fold || eval.understand {
         bail!("--fold and --understand go with --level retrieval: answers always do both");
+    }
+    if !eval.fail_under.is_empty() {
+        bail!("--fail-under goes with --level retrieval");
     }
     Ok(Wanted {
         // The command line has checked the name.
@@ -116,6 +136,9 @@ fn describe(report: &AnswerReport) -> String {
     writeln!(text, "verdicts {}", counts(&report.verdicts)).ok();
     if !report.degraded.is_empty() {
         writeln!(text, "degraded {}", counts(&report.degraded)).ok();
+    }
+    for line in eval_diagnosis::lines(&report.diagnosis) {
+        writeln!(text, "{line}").ok();
     }
     describe_costs(report, &mut text);
     if !report.left_out.is_empty() {

@@ -17,6 +17,7 @@ mod crash;
 mod damage;
 mod dead_letters;
 mod descriptions;
+mod diagnosis;
 mod documents;
 mod editions;
 mod environment;

@@ -166,6 +166,7 @@ mod tests {
             relevant: owned(relevant).into_iter().collect(),
             answers: owned(answers),
             history: Vec::new(),
+            case: crate::case::Case::default(),
         }
     }
 

@@ -1,0 +1,175 @@
+//! `tributary eval runs` and `eval compare`: what earlier runs of `eval run` found.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use tributary_eval::Report;
+use tributary_eval::compare::{CaseChange, Comparison, MeasureDifference};
+use tributary_eval::diagnosis::{CaseRecord, Step};
+use tributary_eval::runs::{FORMAT, Listing, RunStore, StoredRun};
+use tributary_store::data_folder;
+
+use crate::args::{EvalCompare, EvalRuns, Store};
+use crate::config::Config;
+use crate::print::{self, Outcome};
+use crate::times;
+
+/// Folder in the data folder.
+const FOLDER: &str = "evaluations";
+const QUESTION_WIDTH: usize = 60;
+
+/// The runs of a configuration.
+pub struct Runs {
+    store: RunStore,
+    /// The data folder that must be there before a run is kept in it.
+    data_folder: Option<String>,
+}
+
+/// Where runs are kept: where the command line says, or in the data folder.
+pub fn store(config: &Config, named: &Store) -> Runs {
+    let data_folder = &config.store.data_folder;
+    match &named.store {
+        Some(folder) => Runs {
+            store: RunStore::new(folder.clone()),
+            data_folder: None,
+        },
+        None => Runs {
+            store: RunStore::new(Path::new(data_folder).join(FOLDER)),
+            data_folder: Some(data_folder.clone()),
+        },
+    }
+}
+
+impl Runs {
+    /// Keeps a run and gives its report back, which then says where it is.
+    pub fn keep(&self, mut report: Report, queries: &str) -> Result<Report> {
+        if let Some(folder) = &self.data_folder {
+            data_folder::create(Path::new(folder))?;
+        }
+        let now = Timestamp::now();
+        let id = format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), report.set);
+        let cases = std::mem::take(&mut report.cases);
+        let run = StoredRun {
+            format: FORMAT,
+            id,
+            at_ms: now.as_millisecond(),
+            queries: queries.to_owned(),
+            report,
+            cases,
+        };
+        let (run, _) = self.store.save(run)?;
+        Ok(Report {
+            run: Some(run.id),
+            cases: run.cases,
+            ..run.report
+        })
+    }
+}
+
+/// Writes each case into a file, a line of JSON each.
+pub fn write_cases(path: &Path, cases: &[CaseRecord]) -> Result<()> {
+    let failed = || format!("cannot write {}", path.display());
+    let file = std::fs::File::create(path).with_context(failed)?;
+    let mut file = std::io::BufWriter::new(file);
+    for case in cases {
+        let line = serde_json::to_string(case)?;
+        writeln!(file, "{line}").with_context(failed)?;
+    }
+    file.flush().with_context(failed)
+}
+
+/// Lists the runs.
+pub fn list(config: &Config, wanted: &EvalRuns) -> Result<Outcome> {
+    let listing = store(config, &wanted.store).store.list()?;
+    print::result(wanted.output, &listing, || describe_list(&listing))?;
+    Ok(Outcome::Done)
+}
+
+/// Compares two runs.
+pub fn compare(config: &Config, wanted: &EvalCompare) -> Result<Outcome> {
+    let store = store(config, &wanted.store).store;
+    let (a, b) = (store.load(&wanted.a)?, store.load(&wanted.b)?);
+    let comparison = tributary_eval::compare::compare(&a, &b)?;
+    print::result(wanted.output, &comparison, || {
+        describe(&comparison, wanted.limit)
+    })?;
+    Ok(Outcome::Done)
+}
+
+fn describe_list(listing: &Listing) -> String {
+    let mut lines: Vec<String> = listing
+        .runs
+        .iter()
+        .map(|run| {
+            let report = &run.report;
+            let full = report.diagnosis.verdicts.get("full").copied().unwrap_or(0);
+            let last = &report.tiers.last;
+            format!(
+                "{}  {}  {} questions of {}  full {full}  nDCG@10 {:.4}  recall@20 {:.4}",
+                run.id,
+                times::to_the_minute(run.at_ms),
+                report.queries,
+                run.queries,
+                last.ndcg_10,
+                last.recall_20
+            )
+        })
+        .collect();
+    if lines.is_empty() {
+        lines.push("no runs are kept; `tributary eval run --set DIR` makes one".to_owned());
+    }
+    let left_out = listing.left_out.iter();
+    lines.extend(left_out.map(|problem| format!("left out {problem}")));
+    lines.join("\n")
+}
+
+fn describe(comparison: &Comparison, limit: usize) -> String {
+    let mut lines = vec![
+        format!("before  {}\nafter   {}", comparison.a, comparison.b),
+        format!(
+            "cases   {} in both, {} won, {} lost by nDCG@10; {} only before, {} only after",
+            comparison.cases,
+            comparison.won,
+            comparison.lost,
+            comparison.only_in_a.len(),
+            comparison.only_in_b.len()
+        ),
+    ];
+    lines.extend(comparison.measures.iter().map(measure));
+    lines.extend(comparison.changes.iter().take(limit).map(change));
+    let more = comparison.changes.len().saturating_sub(limit);
+    if more > 0 {
+        lines.push(format!("and {more} more (--limit)"));
+    }
+    lines.join("\n")
+}
+
+fn measure(measure: &MeasureDifference) -> String {
+    let sure = match measure.is_certain() {
+        true => "",
+        false => "  may be chance",
+    };
+    format!(
+        "{:<9} {:.4} → {:.4}  {:+.4} [{:+.4}, {:+.4}]{sure}",
+        measure.measure, measure.a, measure.b, measure.difference, measure.low, measure.high
+    )
+}
+
+fn change(change: &CaseChange) -> String {
+    let [ndcg_before, ndcg_after] = change.ndcg_10;
+    let [before, after] = change.verdict;
+    let [lost_before, lost_after] = change.step;
+    let lost =
+        |step: Option<Step>| step.map_or(String::new(), |step| format!(" ({})", step.name()));
+    format!(
+        "  {}  {ndcg_before:.3} → {ndcg_after:.3}  {}{} → {}{}  {}",
+        change.id,
+        before.name(),
+        lost(lost_before),
+        after.name(),
+        lost(lost_after),
+        print::shorten(&change.question, QUESTION_WIDTH)
+    )
+}
