@@ -27,6 +27,7 @@ mod injection;
 mod isolation;
 mod judging;
 mod knowledge_sets;
+mod lexicon;
 mod lifecycle;
 mod missing;
 mod near_duplicates;
