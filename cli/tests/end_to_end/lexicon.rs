@@ -27,9 +27,17 @@ fn review(workspace: &Workspace, arguments: &[&str], typed: &str) -> Value {
     let mut command = workspace.command();
     command.args(["lexicon", "review", "candidates.jsonl", "--format", "json"]);
     command.args(arguments);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(typed.as_bytes())
+        .unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
     serde_json::from_slice(&output.stdout).unwrap()
@@ -44,11 +52,24 @@ fn lines(workspace: &Workspace, file: &str) -> Vec<Value> {
 #[test]
 fn a_lexicon_grows_from_documents_and_verdicts() {
     let workspace = workspace();
-    let discover = ["lexicon", "discover", "--output", "candidates.jsonl", "--format", "json"];
+    let discover = [
+        "lexicon",
+        "discover",
+        "--output",
+        "candidates.jsonl",
+        "--format",
+        "json",
+    ];
     let found = workspace.json([&discover[..], &["--synonyms", "synonyms.txt"]].concat());
-    assert_eq!((number(&found, "/documents"), number(&found, "/partly_read")), (4, 0));
+    assert_eq!(
+        (number(&found, "/documents"), number(&found, "/partly_read")),
+        (4, 0)
+    );
     let candidates = lines(&workspace, "candidates.jsonl");
-    assert!(candidates.iter().any(|one| one["term"] == "地址转换"), "{candidates:?}");
+    assert!(
+        candidates.iter().any(|one| one["term"] == "地址转换"),
+        "{candidates:?}"
+    );
     let synonyms = std::fs::read_to_string(workspace.path("synonyms.txt")).unwrap();
     assert!(synonyms.contains("载波聚合\t-\tCA\n"), "{synonyms}");
 
@@ -68,23 +89,56 @@ fn a_lexicon_grows_from_documents_and_verdicts() {
         ),
     );
     let taken = review(&workspace, &["--verdicts", "more.jsonl"], "");
-    assert_eq!((number(&taken, "/yes"), number(&taken, "/disputed")), (2, 1), "{taken}");
+    assert_eq!(
+        (number(&taken, "/yes"), number(&taken, "/disputed")),
+        (2, 1),
+        "{taken}"
+    );
 
     let round = ["--from", "candidates.jsonl", "--verdicts", "verdicts.jsonl"];
     let again = workspace.json([&discover[..], &round].concat());
     assert_eq!(number(&again, "/learned_from/disputed"), 1, "{again}");
-    assert_eq!(lines(&workspace, "candidates.jsonl").len(), candidates.len());
+    assert_eq!(
+        lines(&workspace, "candidates.jsonl").len(),
+        candidates.len()
+    );
     assert_eq!(lines(&workspace, "candidates.jsonl")[0]["term"], "地址转换");
 
-    workspace.write("questions.jsonl", "{\"text\": \"地址转换是什么\"}\n{\"text\": \"内核\"}\n");
-    let build = ["lexicon", "build", "candidates.jsonl", "--output", "terms.txt"];
-    let asked = ["--questions", "questions.jsonl", "--minimum-score", "2", "--format", "json"];
+    workspace.write(
+        "questions.jsonl",
+        "{\"text\": \"地址转换是什么\"}\n{\"text\": \"内核\"}\n",
+    );
+    let build = [
+        "lexicon",
+        "build",
+        "candidates.jsonl",
+        "--output",
+        "terms.txt",
+    ];
+    let asked = [
+        "--questions",
+        "questions.jsonl",
+        "--minimum-score",
+        "2",
+        "--format",
+        "json",
+    ];
     let built = workspace.json([&build[..], &asked].concat());
-    assert_eq!((number(&built, "/terms"), number(&built, "/disputed")), (1, 1), "{built}");
+    assert_eq!(
+        (number(&built, "/terms"), number(&built, "/disputed")),
+        (1, 1),
+        "{built}"
+    );
     let changed = list(&built, "/difference/changed");
-    assert_eq!((changed.len(), number(&built, "/difference/questions")), (1, 2));
+    assert_eq!(
+        (changed.len(), number(&built, "/difference/questions")),
+        (1, 2)
+    );
 
-    workspace.write("tributary.toml", "[taxonomy]\nlexicon_files = [\"terms.txt\", \"synonyms.txt\"]\n");
+    workspace.write(
+        "tributary.toml",
+        "[taxonomy]\nlexicon_files = [\"terms.txt\", \"synonyms.txt\"]\n",
+    );
     let analyzed = workspace.json(["analyze", "地址转换是什么", "--format", "json"]);
     assert_eq!(analyzed["tokens"][0], "地址转换", "{analyzed}");
 }

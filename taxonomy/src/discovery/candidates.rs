@@ -87,7 +87,11 @@ pub(super) fn collect(counts: &Counts, minimum_count: u32) -> Vec<Candidate> {
                 documents: sequence.documents,
                 is_known: false,
                 standing: Standing::default(),
-                contexts: sequence.contexts.iter().map(|one| one.to_string()).collect(),
+                contexts: sequence
+                    .contexts
+                    .iter()
+                    .map(|one| one.to_string())
+                    .collect(),
                 features,
             })
         })

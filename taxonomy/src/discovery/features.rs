@@ -96,7 +96,9 @@ impl Features {
 
     fn named(&self, name: &str) -> f64 {
         let mut named = FEATURES.iter().zip(self.0);
-        named.find(|(known, _)| **known == name).map_or(0.0, |(_, value)| value)
+        named
+            .find(|(known, _)| **known == name)
+            .map_or(0.0, |(_, value)| value)
     }
 
     /// All of them.
@@ -111,6 +113,8 @@ impl Features {
         let share = |part: u32| f64::from(part) / count;
         let any = |part: u32| f64::from(part) / (1.0 + f64::from(part));
         let is = |yes: bool| f64::from(u8::from(yes));
+        // Two occurrences stand beside two different words as a rule.
+        let certainty = count / (count + 4.0);
         let before = sequence.before.freedom();
         let general = generality(term);
         let shape = Shape::of(term);
@@ -118,7 +122,7 @@ impl Features {
             (count.ln() / 8.0).min(1.0),
             (f64::from(sequence.documents).ln() / 6.0).min(1.0),
             cohesion(words, count, counts),
-            before.min(sequence.behind.freedom()),
+            before.min(sequence.behind.freedom()) * certainty,
             1.0 - (f64::from(*nested) / count).min(1.0),
             share(sequence.alone),
             any(sequence.emphasised),

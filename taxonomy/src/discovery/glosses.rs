@@ -23,7 +23,15 @@ const MAXIMUM_HAN: usize = 12;
 const LEAST_SCORE: f64 = 0.2;
 /// Words of the corpus that say that another name follows, and are none of it.
 const INTRODUCTIONS: [&str; 9] = [
-    "简称", "即", "又称", "也称", "缩写为", "英文", "缩写", "全称", "英文名",
+    "简称",
+    "即",
+    "又称",
+    "也称",
+    "缩写为",
+    "英文",
+    "缩写",
+    "全称",
+    "英文名",
 ];
 
 /// Two names of one thing.
@@ -204,7 +212,12 @@ pub(super) fn are_initials(short: &str, long: &str) -> bool {
             .by_ref()
             .filter(|(at, letter)| *at == 0 || letter.is_uppercase());
         let letters: Vec<char> = taken.map(|(_, letter)| letter).collect();
-        initials.extend(letters.into_iter().flat_map(char::to_lowercase).map(|one| (one, is_small)));
+        initials.extend(
+            letters
+                .into_iter()
+                .flat_map(char::to_lowercase)
+                .map(|one| (one, is_small)),
+        );
     }
     let mut rest = wanted.iter().peekable();
     for (letter, may_be_left_out) in initials {
@@ -224,7 +237,9 @@ fn chosen(names: Vec<String>, scores: &FxHashMap<String, f64>) -> Option<String>
         return names.into_iter().next();
     }
     let score = |name: &String| scores.get(&term_key(name)).copied().unwrap_or(0.0);
-    let best = names.into_iter().max_by(|one, other| score(one).total_cmp(&score(other)))?;
+    let best = names
+        .into_iter()
+        .max_by(|one, other| score(one).total_cmp(&score(other)))?;
     (score(&best) >= LEAST_SCORE).then_some(best)
 }
 
@@ -254,13 +269,18 @@ mod tests {
         let own = |name: &str, other: &str, count| (name.to_owned(), other.to_owned(), count);
         assert_eq!(
             found,
-            [own("载波聚合", "CA", 2), own("Carrier Aggregation", "CA", 1)]
+            [
+                own("载波聚合", "CA", 2),
+                own("Carrier Aggregation", "CA", 1)
+            ]
         );
     }
 
     #[test]
     fn remarks_are_no_names() {
-        assert!(read("它很快（见图 3）。\n它 (2024) 发布。\nThe kernel (see below) runs.\n").is_empty());
+        assert!(
+            read("它很快（见图 3）。\n它 (2024) 发布。\nThe kernel (see below) runs.\n").is_empty()
+        );
     }
 
     #[test]

@@ -129,7 +129,11 @@ mod tests {
         assert_eq!((term.count, term.documents), (12, 4));
         assert_eq!(candidate(&found, "物理页号").documents, 4);
         assert_eq!(candidate(&found, "TaskContext").count, 8);
-        assert!(term.contexts.iter().all(|context| context.contains("地址转换")));
+        assert!(
+            term.contexts
+                .iter()
+                .all(|context| context.contains("地址转换"))
+        );
         let is_across = |candidate: &Candidate| candidate.term.contains("页号PPN");
         assert!(!found.candidates.iter().any(is_across));
     }
@@ -140,7 +144,12 @@ mod tests {
         let score = |term: &str| candidate(&found, term).score;
         assert!(score("物理页号") > 0.5, "{}", score("物理页号"));
         assert!(score("地址转换") > score("保存"));
-        assert!(found.candidates.iter().all(|one| (0.0..=1.0).contains(&one.score)));
+        assert!(
+            found
+                .candidates
+                .iter()
+                .all(|one| (0.0..=1.0).contains(&one.score))
+        );
     }
 
     #[test]
@@ -164,9 +173,19 @@ mod tests {
                 verdicts: &verdicts,
             },
         );
-        assert_eq!((ranking.accepted, ranking.rejected, ranking.known), (1, 1, 1));
-        let terms: Vec<&str> = found.candidates.iter().map(|one| one.term.as_str()).collect();
-        assert_eq!((terms.first(), terms.last()), (Some(&"保存"), Some(&"TaskContext")));
+        assert_eq!(
+            (ranking.accepted, ranking.rejected, ranking.known),
+            (1, 1, 1)
+        );
+        let terms: Vec<&str> = found
+            .candidates
+            .iter()
+            .map(|one| one.term.as_str())
+            .collect();
+        assert_eq!(
+            (terms.first(), terms.last()),
+            (Some(&"保存"), Some(&"TaskContext"))
+        );
         assert!(candidate(&found, "TaskContext").score < before);
         assert!(candidate(&found, "地址转换").is_known);
     }

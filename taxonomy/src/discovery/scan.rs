@@ -36,7 +36,8 @@ impl<'a> Sentence<'a> {
 
     /// Counts its words and all sequences that may be terms.
     pub(super) fn count(&self, counts: &mut Counts) {
-        let words: Vec<Option<WordId>> = self.pieces.iter().map(|piece| id(piece, counts)).collect();
+        let words: Vec<Option<WordId>> =
+            self.pieces.iter().map(|piece| id(piece, counts)).collect();
         for start in 0..self.pieces.len() {
             let mut ids = Vec::with_capacity(MAXIMUM_WORDS_SET_APART);
             for end in start + 1..=self.pieces.len().min(start + MAXIMUM_WORDS_SET_APART) {
@@ -173,9 +174,7 @@ pub(super) fn fits(words: &[Piece<'_>]) -> bool {
         return is_long && !matches!(tag, Tag::Number | Tag::Affix);
     }
     let after_latin = tags.iter().rev().nth(1) == Some(&Tag::Latin);
-    *first != Tag::Number
-        && *last != Tag::Adjective
-        && (*last != Tag::Number || after_latin)
+    *first != Tag::Number && *last != Tag::Adjective && (*last != Tag::Number || after_latin)
 }
 
 /// Whether words are noun+noun or adjective+noun; Latin words count as nouns.

@@ -22,7 +22,10 @@ static DROPPED: LazyLock<[(Option<Regex>, &str); 4]> = LazyLock::new(|| {
         (Regex::new(r"!\[[^\]]*\]\([^)]*\)").ok(), "，"),
         (Regex::new(r"\[([^\]]*)\]\([^)\s]*\)").ok(), "$1"),
         (Regex::new(r"</?[A-Za-z][^>]*>").ok(), "，"),
-        (Regex::new(r"[A-Za-z][A-Za-z+.-]*://[^\s)）>，。]*").ok(), "，"),
+        (
+            Regex::new(r"[A-Za-z][A-Za-z+.-]*://[^\s)）>，。]*").ok(),
+            "，",
+        ),
     ]
 });
 

@@ -168,7 +168,9 @@ mod tests {
     fn a_bad_line_is_named() {
         let good = serde_json::to_string(&verdict("x", Decision::Yes, "ann")).unwrap();
         let mut verdicts = Verdicts::default();
-        let error = verdicts.read("v.jsonl", &format!("{good}\n\n{{}}\n")).unwrap_err();
+        let error = verdicts
+            .read("v.jsonl", &format!("{good}\n\n{{}}\n"))
+            .unwrap_err();
         assert_eq!(verdicts.total(), 1);
         assert!(error.to_string().contains("v.jsonl line 3"), "{error}");
     }

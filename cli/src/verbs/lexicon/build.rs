@@ -85,7 +85,8 @@ fn is_taken(candidate: &Candidate, minimum_score: f64) -> bool {
 
 /// The file: above each term a comment that says where it comes from. The weight is the score.
 fn written(taken: &[&Candidate]) -> String {
-    let mut text = "# Terms that tributary lexicon build wrote. The weight is the score.\n".to_owned();
+    let mut text =
+        "# Terms that tributary lexicon build wrote. The weight is the score.\n".to_owned();
     for candidate in taken {
         let verdicts = said(&candidate.standing);
         let reason = match verdicts.is_empty() {
@@ -148,7 +149,10 @@ fn describe(report: &Report) -> String {
         ));
         lines.extend(difference.changed.iter().take(SHOWN).map(change));
         if changed > SHOWN {
-            lines.push(format!("  … and {} more; --format json has all", changed - SHOWN));
+            lines.push(format!(
+                "  … and {} more; --format json has all",
+                changed - SHOWN
+            ));
         }
     }
     lines.push(format!(
@@ -171,7 +175,10 @@ fn describe(report: &Report) -> String {
 fn change(change: &Change) -> String {
     let question = print::shorten(&change.question, QUESTION_CHARACTERS);
     let signed = |sign: char, tokens: &[String]| -> Vec<String> {
-        tokens.iter().map(|token| format!("{sign}{token}")).collect()
+        tokens
+            .iter()
+            .map(|token| format!("{sign}{token}"))
+            .collect()
     };
     let tokens = [signed('-', &change.gone), signed('+', &change.new)].concat();
     format!("  {question}: {}", tokens.join(" "))
@@ -209,13 +216,25 @@ mod tests {
         }
         judge(&mut candidates, &verdicts, &Lexicon::empty());
         let taken = |minimum: f64| -> Vec<&Candidate> {
-            candidates.iter().filter(|one| is_taken(one, minimum)).collect()
+            candidates
+                .iter()
+                .filter(|one| is_taken(one, minimum))
+                .collect()
         };
         let all = written(&taken(0.0));
         let lexicon = Lexicon::from_text("t", &all).unwrap();
-        assert!(lexicon.contains("地址转换") && lexicon.contains("Address Translation"), "{all}");
-        assert!(!lexicon.contains("物理页号") && !lexicon.contains("PPN"), "{all}");
-        assert!(all.contains("# 2 times in 1 document; yes: ann\n地址转换\t"), "{all}");
+        assert!(
+            lexicon.contains("地址转换") && lexicon.contains("Address Translation"),
+            "{all}"
+        );
+        assert!(
+            !lexicon.contains("物理页号") && !lexicon.contains("PPN"),
+            "{all}"
+        );
+        assert!(
+            all.contains("# 2 times in 1 document; yes: ann\n地址转换\t"),
+            "{all}"
+        );
         let [only] = taken(2.0)[..] else { panic!() };
         assert_eq!(only.term, "地址转换");
     }

@@ -20,11 +20,7 @@ pub struct Read {
 
 /// Gives the passages of one document after the other to `take`, by source and path. Source code
 /// and copies of other documents are left out.
-pub fn read(
-    client: &Client,
-    wanted: &Discover,
-    mut take: impl FnMut(&[Passage]),
-) -> Result<Read> {
+pub fn read(client: &Client, wanted: &Discover, mut take: impl FnMut(&[Passage])) -> Result<Read> {
     let conditions = conditions(wanted);
     let bar = print::progress_bar(0, "documents");
     let mut read = Read::default();

@@ -109,9 +109,10 @@ fn from_documents(
 
 /// In the form of a lexicon that only names synonyms, each with where it was read.
 fn write_synonyms(file: &Path, found: &Found) -> Result<()> {
-    let mut text = "# Other names that definitions in parentheses give. Remove what is wrong, then \
+    let mut text =
+        "# Other names that definitions in parentheses give. Remove what is wrong, then \
                     name the file in taxonomy.lexicon_files.\n"
-        .to_owned();
+            .to_owned();
     for name in &found.other_names {
         let sentence = name.sentence.replace(['\n', '\t'], " ");
         text.push_str(&format!(

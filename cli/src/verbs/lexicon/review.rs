@@ -97,10 +97,13 @@ fn taken_from(file: &Path, reviewer: &str) -> Result<Vec<Verdict>> {
     let lines = text.lines().enumerate();
     lines
         .filter(|(_, line)| !line.trim().is_empty())
-        .map(|(index, line)| {
+        .map(|(index, line)| -> Result<Verdict> {
             let taken: Taken = serde_json::from_str(line).map_err(|error| {
-                Error::new(ErrorKind::Invalid, format!("{name} line {}: {error}", index + 1))
-                    .with_hint("one object a line: {\"term\": …, \"decision\": \"yes\" or \"no\"}")
+                Error::new(
+                    ErrorKind::Invalid,
+                    format!("{name} line {}: {error}", index + 1),
+                )
+                .with_hint("one object a line: {\"term\": …, \"decision\": \"yes\" or \"no\"}")
             })?;
             Ok(Verdict {
                 term: taken.term,
