@@ -26,7 +26,7 @@ pub const FEATURES: [&str; N] = [
     "general",
     "unusual",
     "nominal",
-    "two_words",
+    "code_name",
     "more_words",
     "abbreviation",
     "mixed_name",
@@ -44,7 +44,7 @@ pub struct Features(pub [f64; N]);
 /// (see docs/lexicon.md).
 pub(super) const PRIOR: Classifier<N> = Classifier::new(
     [
-        2.5,  // frequency
+        4.0,  // frequency
         0.5,  // spread
         1.5,  // cohesion
         1.0,  // freedom
@@ -55,18 +55,18 @@ pub(super) const PRIOR: Classifier<N> = Classifier::new(
         3.0,  // defined
         1.0,  // glossed
         0.5,  // in_parentheses
-        -2.0, // general
+        -3.0, // general
         2.0,  // unusual
         0.7,  // nominal
-        0.0,  // two_words
+        -1.5, // code_name
         -0.7, // more_words
-        1.0,  // abbreviation
-        0.5,  // mixed_name
-        -0.5, // plain_latin
-        0.5,  // beside_chinese
+        3.0,  // abbreviation
+        2.5,  // mixed_name
+        0.0,  // plain_latin
+        1.5,  // beside_chinese
         -1.0, // set_apart_only
     ],
-    -5.5,
+    -6.5,
 );
 
 /// Occurrences of words in the corpus that jieba's dictionary was counted on, by the sum of its
@@ -133,7 +133,7 @@ impl Features {
             general,
             unusual(term, count, counts.total),
             is(sequence.is_nominal),
-            is(words.len() == 2),
+            is(shape == Shape::Code),
             is(words.len() > 2),
             is(shape == Shape::Abbreviation),
             is(shape == Shape::Mixed),
@@ -190,8 +190,10 @@ enum Shape {
     Other,
     /// `CA`, `QoS`, `APIs`: more capitals than small letters.
     Abbreviation,
-    /// `Conv2d`, `MindIR`, `rank_id`.
+    /// `Conv2d`, `MindIR`, `CIFAR-10`.
     Mixed,
+    /// `rank_id`, `mindspore.nn`: the analyzer keeps it whole anyway.
+    Code,
     /// `tensor`, `Tensor`.
     Plain,
 }
@@ -203,14 +205,27 @@ impl Shape {
         }
         let capitals = term.chars().filter(|one| one.is_uppercase()).count();
         let small = term.chars().filter(|one| one.is_lowercase()).count();
+        let is_code = term.contains('_') || has_dot_between_letters(term);
         let has_signs = term.chars().any(|one| !one.is_alphabetic());
         let has_inner_capital = term.chars().skip(1).any(char::is_uppercase);
         match (capitals, small) {
+            _ if is_code => Self::Code,
             _ if capitals > 1 && capitals > small && term.len() <= 8 => Self::Abbreviation,
             _ if has_signs || has_inner_capital => Self::Mixed,
             _ => Self::Plain,
         }
     }
+}
+
+/// `nn.Conv2d`, not `2.0`.
+fn has_dot_between_letters(term: &str) -> bool {
+    let mut parts = term.split('.');
+    let mut before = parts.next().unwrap_or_default();
+    parts.any(|part| {
+        let ends = before.ends_with(char::is_alphabetic);
+        before = part;
+        ends && part.starts_with(char::is_alphabetic)
+    })
 }
 
 #[cfg(test)]
@@ -223,7 +238,9 @@ mod tests {
             ("CA", Shape::Abbreviation),
             ("QoS", Shape::Abbreviation),
             ("MindIR", Shape::Mixed),
-            ("rank_id", Shape::Mixed),
+            ("rank_id", Shape::Code),
+            ("nn.Conv2d", Shape::Code),
+            ("Wi-Fi2.0", Shape::Mixed),
             ("Tensor", Shape::Plain),
             ("Batch size", Shape::Other),
             ("QoS流", Shape::Other),

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::candidates::Candidate;
-use super::pieces::{Piece, Tag, is_han};
+use super::pieces::{Mark, Piece, Tag, is_han};
 use super::scan::{Sentence, fits};
 use crate::lexicon::term_key;
 
@@ -130,11 +130,13 @@ fn names_before(sentence: &Sentence<'_>, end: usize) -> Vec<String> {
             break;
         };
         let name = sentence.written(start, end);
-        let is_exact = sentence.mark_before(start).is_some();
+        let mark = sentence.mark_before(start);
+        let fits = fits(words);
+        let is_exact = mark == Some(Mark::Emphasis) || (mark.is_some() && fits);
         if is_exact && is_name(name) {
             return vec![name.to_owned()];
         }
-        if fits(words) && is_name(name) {
+        if fits && is_name(name) {
             names.push(name.to_owned());
         }
     }
@@ -157,7 +159,7 @@ fn names_within(sentence: &Sentence<'_>, start: usize) -> Vec<String> {
                     names.push(name.to_owned());
                 }
                 begin = at + 1;
-                let closes = matches!(mark, None | Some(Piece::Mark(super::pieces::Mark::Close)));
+                let closes = matches!(mark, None | Some(Piece::Mark(Mark::Close)));
                 if closes || names.len() == 3 {
                     break;
                 }
@@ -181,7 +183,7 @@ fn is_name(text: &str) -> bool {
     let han = text.chars().filter(|character| is_han(*character)).count();
     han <= MAXIMUM_HAN
         && text.chars().filter(|one| one.is_alphanumeric()).count() > 1
-        && !text.contains('.')
+        && !text.contains(['.', '_'])
 }
 
 /// Two names that may mean the same: one of each script, or a long form with its initials.
