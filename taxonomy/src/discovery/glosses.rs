@@ -132,7 +132,9 @@ fn names_before(sentence: &Sentence<'_>, end: usize) -> Vec<String> {
         let name = sentence.written(start, end);
         let mark = sentence.mark_before(start);
         let fits = fits(words);
-        let is_exact = mark == Some(Mark::Emphasis) || (mark.is_some() && fits);
+        let is_emphasised =
+            mark == Some(Mark::Opening) && sentence.mark_behind(end) == Some(Mark::Closing);
+        let is_exact = is_emphasised || (mark.is_some() && fits);
         if is_exact && is_name(name) {
             return vec![name.to_owned()];
         }

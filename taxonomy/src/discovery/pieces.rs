@@ -26,8 +26,10 @@ pub(super) enum Tag {
 pub(super) enum Mark {
     /// Punctuation.
     Break,
-    /// Bold, italics, code or quotes begin or end.
-    Emphasis,
+    /// Bold, italics, code or quotes begin.
+    Opening,
+    /// They end.
+    Closing,
     /// `(`.
     Open,
     /// `)`.
@@ -49,6 +51,7 @@ pub(super) fn pieces(sentence: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = sentence;
     let mut last: Option<char> = None;
+    let mut emphasis = Emphasis::default();
     while let Some(character) = rest.chars().next() {
         let length = match character {
             _ if character.is_whitespace() => character.len_utf8(),
@@ -60,7 +63,7 @@ pub(super) fn pieces(sentence: &str) -> Vec<Piece<'_>> {
             }
             _ if character.is_alphanumeric() => push_latin(rest, &mut pieces),
             _ => {
-                pieces.push(Piece::Mark(mark(character)));
+                pieces.push(Piece::Mark(emphasis.mark(character, last)));
                 character.len_utf8()
             }
         };
@@ -79,14 +82,41 @@ fn ends_in_han(pieces: &[Piece<'_>]) -> bool {
     matches!(pieces.last(), Some(Piece::Word { text, .. }) if text.chars().next_back().is_some_and(is_han))
 }
 
-fn mark(character: char) -> Mark {
-    match character {
-        '*' | '`' | '"' | '“' | '”' | '「' | '」' | '『' | '』' | '《' | '》' | '【' | '】' => {
-            Mark::Emphasis
+/// Which signs of emphasis are open: of those that look the same at both ends.
+#[derive(Default)]
+struct Emphasis {
+    open: Vec<char>,
+}
+
+impl Emphasis {
+    /// What a sign is; several of the same (`**`) are one.
+    fn mark(&mut self, sign: char, before: Option<char>) -> Mark {
+        match sign {
+            '“' | '「' | '『' | '《' | '【' => Mark::Opening,
+            '”' | '」' | '』' | '》' | '】' => Mark::Closing,
+            '(' | '（' => Mark::Open,
+            ')' | '）' => Mark::Close,
+            '*' | '`' | '"' if before == Some(sign) => self.is_open(sign),
+            '*' | '`' | '"' => self.turn(sign),
+            _ => Mark::Break,
         }
-        '(' | '（' => Mark::Open,
-        ')' | '）' => Mark::Close,
-        _ => Mark::Break,
+    }
+
+    fn is_open(&self, sign: char) -> Mark {
+        match self.open.contains(&sign) {
+            true => Mark::Opening,
+            false => Mark::Closing,
+        }
+    }
+
+    fn turn(&mut self, sign: char) -> Mark {
+        match self.open.iter().position(|open| *open == sign) {
+            Some(at) => {
+                self.open.remove(at);
+            }
+            None => self.open.push(sign),
+        }
+        self.is_open(sign)
     }
 }
 
@@ -173,10 +203,12 @@ mod tests {
         assert_eq!(
             shown("**时钟中断** (Timer Interrupt) 的 ResNet-50，2.0 版"),
             [
-                "Emphasis",
+                "Opening",
+                "Opening",
                 "时钟/Noun",
                 "中断/Verb",
-                "Emphasis",
+                "Closing",
+                "Closing",
                 "Open",
                 "Timer/Latin",
                 "Interrupt/Latin",

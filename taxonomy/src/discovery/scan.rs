@@ -86,7 +86,7 @@ impl<'a> Sentence<'a> {
         let is = |mark: Option<Mark>, wanted| mark == Some(wanted);
         Place {
             alone,
-            emphasised: is(before, Mark::Emphasis) && is(behind, Mark::Emphasis),
+            emphasised: is(before, Mark::Opening) && is(behind, Mark::Closing),
             in_heading: self.is_heading,
             glossed,
             defined: glossed && alone,
@@ -106,7 +106,8 @@ impl<'a> Sentence<'a> {
         }
     }
 
-    fn mark_behind(&self, end: usize) -> Option<Mark> {
+    /// The mark right behind the words before `end`; the end of the sentence is one.
+    pub(super) fn mark_behind(&self, end: usize) -> Option<Mark> {
         match self.pieces.get(end) {
             None => Some(Mark::Break),
             Some(Piece::Mark(mark)) => Some(*mark),
@@ -118,13 +119,13 @@ impl<'a> Sentence<'a> {
     /// another kind begins it: another name, perhaps.
     pub(super) fn gloss_behind(&self, end: usize) -> Option<usize> {
         let mut at = end;
-        while let Some(Piece::Mark(Mark::Emphasis)) = self.pieces.get(at) {
+        while let Some(Piece::Mark(Mark::Closing)) = self.pieces.get(at) {
             at += 1;
         }
         if self.pieces.get(at) != Some(&Piece::Mark(Mark::Open)) {
             return None;
         }
-        while let Some(Piece::Mark(Mark::Emphasis | Mark::Open)) = self.pieces.get(at) {
+        while let Some(Piece::Mark(Mark::Opening | Mark::Open)) = self.pieces.get(at) {
             at += 1;
         }
         let last = end.checked_sub(1).and_then(|last| self.pieces.get(last))?;
