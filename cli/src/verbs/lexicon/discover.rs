@@ -161,11 +161,11 @@ fn describe(report: &Report) -> String {
     }
     let from = report.learned_from;
     lines.push(format!(
-        "learned from {} accepted, {} rejected, {} of the lexicon and {} general; disputed {}",
+        "learned from {} accepted and {} rejected, {} that the lexicon has, and {}; {} disputed",
         from.accepted,
         from.rejected,
         print::count(from.known, "term"),
-        print::count(from.general, "word"),
+        print::count(from.general, "general word"),
         from.disputed
     ));
     if !report.best.is_empty() {
