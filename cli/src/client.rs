@@ -206,9 +206,25 @@ impl Client {
         self.answer(self.agent.delete(self.url(path)).call())
     }
 
+    /// GET; `None` for what the server does not know.
+    pub fn get_if_there<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>> {
+        let response = patiently(|| self.agent.get(self.url(path)).call());
+        self.answer_if_there(response)
+    }
+
     /// DELETE; `None` for what the server does not know.
     pub fn delete_if_there<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>> {
-        let response = self.agent.delete(self.url(path)).call();
+        self.answer_if_there(self.agent.delete(self.url(path)).call())
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    fn answer_if_there<T: DeserializeOwned>(
+        &self,
+        response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    ) -> Result<Option<T>> {
         let is_unknown = |response: &ureq::http::Response<ureq::Body>| {
             response.status() == ureq::http::StatusCode::NOT_FOUND
         };
@@ -216,10 +232,6 @@ impl Client {
             return Ok(None);
         }
         self.answer(response).map(Some)
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base)
     }
 
     fn answer<T: DeserializeOwned>(

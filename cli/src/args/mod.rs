@@ -7,6 +7,7 @@ mod eval;
 mod eval_runs;
 mod files;
 mod judge;
+mod lexicon;
 mod maintenance;
 mod publish;
 mod report;
@@ -30,6 +31,7 @@ pub use eval::{
 pub use eval_runs::{EvalCandidates, EvalCompare, EvalGenerate, EvalRuns, Store, StyleChoice};
 pub use files::{Analyze, ChunkFile, FileArgument};
 pub use judge::{JUDGE_HELP, Judge};
+pub use lexicon::{BuildLexicon, Discover, LEXICON_HELP, LexiconVerb, Review};
 pub use maintenance::{Backup, Blobs, ConfigVerb, Doctor, Models, Repair, Restore};
 pub use publish::{OneDocument, Prune, Publish};
 pub use report::{REPORT_HELP, ReportVerb};
@@ -151,6 +153,9 @@ pub enum Verb {
     /// See what source profiles make of documents, and learn what repeats in a source
     #[command(subcommand)]
     Profiles(Profiles),
+    /// Find the terms of a domain in its documents, review them, and build a lexicon
+    #[command(subcommand, after_help = LEXICON_HELP)]
+    Lexicon(LexiconVerb),
     /// Measure retrieval on an evaluation set
     #[command(subcommand)]
     Eval(Eval),

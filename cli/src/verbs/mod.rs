@@ -28,6 +28,7 @@ mod external_preview;
 pub mod judge;
 pub mod knowledge_sets;
 mod learn_boilerplate;
+pub mod lexicon;
 pub mod machine;
 pub mod mcp;
 pub mod models;

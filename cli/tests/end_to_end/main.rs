@@ -28,6 +28,7 @@ mod injection;
 mod isolation;
 mod judging;
 mod knowledge_sets;
+mod lexicon;
 mod lifecycle;
 mod missing;
 mod near_duplicates;
