@@ -9,6 +9,7 @@ pub mod metrics;
 pub mod rewrite;
 pub mod runner;
 pub mod set;
+pub mod training;
 
 pub use calibrate::{Calibration, Collection};
 pub use runner::{Progress, Report, run};

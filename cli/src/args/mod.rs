@@ -12,6 +12,7 @@ mod report;
 mod search;
 mod sets;
 mod tables;
+mod training;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -33,6 +34,10 @@ pub use report::{REPORT_HELP, ReportVerb};
 pub use search::{Code, CodeSearch, FilterArguments, Search, given};
 pub use sets::{KnowledgeSets, LearnBoilerplate, Preview, Profiles, Reindex};
 pub use tables::{ListTables, QueryTables, ShowTables, TABLES_HELP, Tables};
+pub use training::{
+    CleanTraining, ExportTraining, GenerateTraining, QuestionLanguageChoice, TRAINING_HELP,
+    Training,
+};
 
 const AFTER_HELP: &str = "\
 Start here:
@@ -151,6 +156,9 @@ pub enum Verb {
     /// Measure retrieval on an evaluation set
     #[command(subcommand)]
     Eval(Eval),
+    /// Make training data for an embedding model from documents of the knowledge base
+    #[command(subcommand, after_help = TRAINING_HELP)]
+    Training(Training),
     /// List or fetch models
     #[command(subcommand)]
     Models(Models),

@@ -51,5 +51,6 @@ mod step_server;
 mod storage;
 mod summaries;
 mod tables;
+mod training;
 mod usage;
 mod versions;
