@@ -261,7 +261,7 @@ pub(crate) mod samples {
                 "scores": {"fine": score}})
         };
         let hits: Vec<_> = hits.iter().enumerate().map(hit).collect();
-        let answer = serde_json::json!({"query": "q", "took_ms": 1.0, "degraded": [], "tiers": {},
+        let answer = serde_json::json!({"query": "q", "took_ms": 1.0, "degraded": [], "tiers": {"rerank": {"candidates": 80, "ms": 0.0}},
             "hits": hits});
         serde_json::from_value(answer).unwrap()
     }

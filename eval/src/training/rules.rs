@@ -33,6 +33,7 @@ pub fn questions(passage: &TrainingPassage, limit: usize) -> Vec<Pair> {
     ));
     let mut pairs: Vec<Pair> = Vec::new();
     for (style, question) in found {
+        let question = question.split_whitespace().collect::<Vec<_>>().join(" ");
         let is_known = pairs.iter().any(|pair| pair.question == question);
         if is_known || !(SHORTEST..=LONGEST).contains(&half_words(&question)) {
             continue;

@@ -211,6 +211,10 @@ mod tests {
         let report = cleaned.report();
         assert_eq!((report.questions, report.kept), (6, 1));
         assert_eq!(report.dropped[&Step::Duplicates]["duplicate"], 1);
-        assert_eq!(report.judged_by, Some("rank"));
+        assert_eq!(
+            report.judged_by,
+            Some("rank"),
+            "an answer names tier 3 also where none ran"
+        );
     }
 }

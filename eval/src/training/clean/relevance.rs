@@ -20,7 +20,7 @@ pub struct RelevanceLimits {
     pub rerank_score: f32,
 }
 
-/// Tier 3, as answers name it.
+/// Score of tier 3 in a hit; there is none where no reranker ran.
 const RERANK: &str = "rerank";
 
 /// Drops questions whose passage does not answer them. `Err` where none of them finds its passage:
@@ -38,7 +38,8 @@ pub fn drop_irrelevant(
         progress.at("relevance", done, all);
         let response = index.search(&pair.question, limits.rank, true)?;
         found += usize::from(own(&response, pair).is_some());
-        reranked += usize::from(response.tiers.contains_key(RERANK));
+        let mut hits = response.hits.iter();
+        reranked += usize::from(hits.any(|hit| hit.scores.contains_key(RERANK)));
         reasons.push(reason(&response, pair, limits));
     }
     progress.at("relevance", all, all);
