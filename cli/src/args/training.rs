@@ -56,7 +56,7 @@ pub struct GenerateTraining {
     /// Language of the questions
     #[arg(long, value_enum, default_value_t = QuestionLanguageChoice::Passage)]
     pub language: QuestionLanguageChoice,
-    /// Passages of fewer characters are left out
+    /// Passages of fewer letters and digits are left out; addresses of links do not count
     #[arg(long, value_name = "N", default_value_t = 80)]
     pub shortest: usize,
     /// Characters of a passage that the language model sees at most
@@ -111,7 +111,8 @@ pub struct CleanTraining {
     /// Keep questions without asking the index whether their passages answer them
     #[arg(long)]
     pub without_index: bool,
-    /// Largest share of short, medium or long questions, 0.5 to 1 (1: any)
+    /// Largest share of short, medium or long questions, 0.5 to 1 (1: any); at most half of one length
+    /// is dropped for it
     #[arg(long, value_name = "SHARE", default_value_t = 0.6)]
     pub longest_share: f64,
     /// Seed of what is left to chance

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tributary_models::chat::structured::ask_checked;
-use tributary_models::chat::{ChatError, ChatModel, Reason, RoleModel};
+use tributary_models::chat::{ChatError, ChatModel, Message, Reason, RoleModel, Speaker};
 use tributary_models::prompts::{Prompt, Prompts};
 use tributary_schemas::Result;
 
@@ -107,7 +107,15 @@ impl Generator {
             wanted: &wanted,
         };
         let request = prompt.request(values, wanted.len() * TOKENS_PER_QUESTION)?;
-        let check = |questions: &Questions| check(questions, wanted.len(), language);
+        let examples: Vec<&Message> = request
+            .messages
+            .iter()
+            .filter(|message| message.speaker == Speaker::Assistant)
+            .collect();
+        let check = |questions: &Questions| {
+            check(questions, wanted.len(), language)?;
+            check_own(questions, &examples)
+        };
         let reply = ask_checked(self.model.as_ref(), &request, check).await;
         let made_by = (prompt.id(), self.model.describe().model);
         Ok(match reply {
@@ -208,6 +216,20 @@ fn check(reply: &Questions, wanted: usize, language: Language) -> std::result::R
         0 => Ok(()),
         _ if language == Language::Zh => Err("the questions are to be in Chinese".to_owned()),
         _ => Err("the questions are to be in English".to_owned()),
+    }
+}
+
+/// Small models repeat the examples of the prompt where a passage says little.
+fn check_own(reply: &Questions, examples: &[&Message]) -> std::result::Result<(), String> {
+    let is_example = |question: &String| {
+        let question = question.trim();
+        examples
+            .iter()
+            .any(|example| example.text.contains(question))
+    };
+    match reply.questions.iter().position(is_example) {
+        Some(at) => Err(format!("question {} is that of the example", at + 1)),
+        None => Ok(()),
     }
 }
 
@@ -314,6 +336,18 @@ mod tests {
             assert_eq!(asked.ends_run, ends_run, "{failure}");
             assert!(!asked.outcome.unwrap_err().is_settled, "{failure}");
         }
+    }
+
+    #[tokio::test]
+    async fn the_questions_of_the_example_are_no_questions() {
+        let script = r#"[{"reply": "{\"questions\": [\"What is the angle?\", \"setting the tilt of a sector antenna\"]}"}]"#;
+        let asked = ask(script, QuestionLanguage::OfPassage).await;
+        let failure = asked.outcome.unwrap_err();
+        assert!(
+            failure.reason.contains("question 2 is that of the example"),
+            "{}",
+            failure.reason
+        );
     }
 
     #[test]

@@ -156,6 +156,16 @@ pub fn half_words(text: &str) -> usize {
     half_words
 }
 
+/// Letters and digits of a Markdown text that a reader sees: without addresses of links.
+pub fn readable_characters(text: &str) -> usize {
+    let mut parts = text.split("](");
+    let first = parts.next().unwrap_or_default();
+    let behind = parts.map(|part| part.split_once(')').map_or("", |(_, behind)| behind));
+    let seen = std::iter::once(first).chain(behind);
+    seen.map(|part| part.chars().filter(|sign| sign.is_alphanumeric()).count())
+        .sum()
+}
+
 /// A question with the passage that answers it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
@@ -291,6 +301,13 @@ mod tests {
             );
         }
         assert_eq!(Length::of(&"字".repeat(37)), Length::Long);
+    }
+
+    #[test]
+    fn addresses_of_links_are_not_read() {
+        let text = "# Tilt\n\n[![logo](image:0)](https://example.org/long/path.md) 6 degrees";
+        assert_eq!(readable_characters(text), 4 + 4 + 8);
+        assert_eq!(readable_characters("载波 [聚合](a"), 4);
     }
 
     #[test]

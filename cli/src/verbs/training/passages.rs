@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use tributary_eval::training::TrainingPassage;
+use tributary_eval::training::{TrainingPassage, readable_characters};
 use tributary_query_api::http::documents::{DocumentDetail, DocumentPage, DocumentSummary};
 use tributary_schemas::search::Passage;
 
@@ -90,7 +90,7 @@ impl Read {
         self.documents += 1;
         for passage in passages {
             let is_code = passage.language.is_some();
-            let is_short = passage.text.trim().chars().count() < shortest;
+            let is_short = readable_characters(&passage.text) < shortest;
             match (is_code, is_short) {
                 (true, _) => self.leave_out("passages of source code", 1),
                 (_, true) => self.leave_out("short passages", 1),

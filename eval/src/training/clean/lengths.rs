@@ -15,7 +15,8 @@ pub fn out_of_bounds(question: &str, (shortest, longest): (usize, usize)) -> Opt
 }
 
 /// Positions of the questions that are too many of one length: chosen by chance until no length has
-/// more than this share. Where all have one length there is nothing to balance.
+/// more than this share, but never more than half of those: few questions of other lengths are no
+/// reason to lose nearly all. Where all have one length there is nothing to balance.
 pub fn surplus(pairs: &[Pair], longest_share: f64, seed: u64) -> HashSet<usize> {
     let mut by_length: BTreeMap<Length, Vec<usize>> = BTreeMap::new();
     for (at, pair) in pairs.iter().enumerate() {
@@ -33,7 +34,8 @@ pub fn surplus(pairs: &[Pair], longest_share: f64, seed: u64) -> HashSet<usize> 
     }
     // Only one length can have more than half, and no share below that is taken.
     let share = longest_share.max(0.5);
-    let kept = (others as f64 * share / (1.0 - share)).ceil() as usize;
+    let balanced = (others as f64 * share / (1.0 - share)).ceil() as usize;
+    let kept = balanced.max(most.len().div_ceil(2));
     let mut most = most.clone();
     let question = |at: &usize| pairs.get(*at).map_or("", |pair| &pair.question);
     most.sort_by_key(|at| chance(seed, question(at)));
@@ -52,10 +54,11 @@ mod tests {
             .collect();
         let long = |at| pair(&format!("{}{at}", "长".repeat(40)), 1, "d");
         pairs.extend((0..20).map(long));
-        let dropped = surplus(&pairs, 0.6, 3);
-        assert_eq!(dropped.len(), 50, "30 of 50 are short then");
+        let dropped = surplus(&pairs, 0.7, 3);
+        assert_eq!(dropped.len(), 33, "47 of 67 are short then");
         assert!(dropped.iter().all(|at| *at < 80));
-        assert_eq!(surplus(&pairs, 0.6, 3), dropped);
+        assert_eq!(surplus(&pairs, 0.7, 3), dropped);
+        assert_eq!(surplus(&pairs, 0.6, 3).len(), 40, "half at most");
         assert!(surplus(&pairs, 0.9, 3).is_empty());
         assert!(surplus(pairs.get(..80).unwrap_or_default(), 0.6, 3).is_empty());
     }
