@@ -84,6 +84,15 @@ impl Client {
         self.answer(patiently(|| self.agent.get(self.url(path)).call()))
     }
 
+    /// GET of what may not be there.
+    pub fn get_if_there<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>> {
+        let response = patiently(|| self.agent.get(self.url(path)).call());
+        if response.as_ref().is_ok_and(is_unknown) {
+            return Ok(None);
+        }
+        self.answer(response).map(Some)
+    }
+
     /// POST with a JSON body.
     pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
         self.answer(patiently(|| {
@@ -206,32 +215,17 @@ impl Client {
         self.answer(self.agent.delete(self.url(path)).call())
     }
 
-    /// GET; `None` for what the server does not know.
-    pub fn get_if_there<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>> {
-        let response = patiently(|| self.agent.get(self.url(path)).call());
-        self.answer_if_there(response)
-    }
-
     /// DELETE; `None` for what the server does not know.
     pub fn delete_if_there<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>> {
-        self.answer_if_there(self.agent.delete(self.url(path)).call())
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base)
-    }
-
-    fn answer_if_there<T: DeserializeOwned>(
-        &self,
-        response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
-    ) -> Result<Option<T>> {
-        let is_unknown = |response: &ureq::http::Response<ureq::Body>| {
-            response.status() == ureq::http::StatusCode::NOT_FOUND
-        };
+        let response = self.agent.delete(self.url(path)).call();
         if response.as_ref().is_ok_and(is_unknown) {
             return Ok(None);
         }
         self.answer(response).map(Some)
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
     }
 
     fn answer<T: DeserializeOwned>(
@@ -354,6 +348,10 @@ fn hint_of_verbs<'a>(code: Option<&str>, hint: &'a str) -> &'a str {
         Some("unknown_knowledge_set") => "`tributary knowledge-sets list` shows those that exist",
         _ => hint,
     }
+}
+
+fn is_unknown(response: &ureq::http::Response<ureq::Body>) -> bool {
+    response.status() == ureq::http::StatusCode::NOT_FOUND
 }
 
 /// Percent-encodes one segment of a path.

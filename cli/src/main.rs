@@ -96,6 +96,7 @@ fn run_verb(global: Global, config: Config, verb: Verb) -> anyhow::Result<Outcom
         }
         Verb::Eval(args::Eval::Tune(tune)) => verbs::eval_tune::run(&global, &config, &tune),
         Verb::Lexicon(verb) => verbs::lexicon::run(&global, &config, &verb),
+        Verb::Training(verb) => verbs::training::run(&global, &config, &verb),
         Verb::Models(verb) => verbs::models::run(&config, verb),
         Verb::Backup(backup) => verbs::backup::run(&global, &config, &backup),
         Verb::Restore(restore) => verbs::restore::run(&global, &config, &restore),

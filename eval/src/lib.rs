@@ -19,6 +19,7 @@ pub mod runs;
 pub mod set;
 pub mod tune;
 pub mod styles;
+pub mod training;
 
 pub use calibrate::{Calibration, Collection};
 pub use runner::{Progress, Report, run};

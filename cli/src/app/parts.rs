@@ -46,7 +46,11 @@ use crate::config::Config;
 use crate::conversion;
 
 /// The prompts of all crates that have some; a profile's folder may replace any of them.
-pub const PROMPT_SETS: [&PromptSet; 2] = [&PROMPTS, &tributary_retrieval::prompts::PROMPTS];
+pub const PROMPT_SETS: [&PromptSet; 3] = [
+    &PROMPTS,
+    &tributary_retrieval::prompts::PROMPTS,
+    &tributary_eval::training::prompts::PROMPTS,
+];
 
 /// Everything that is open.
 pub struct Parts {

@@ -14,6 +14,7 @@ mod report;
 mod search;
 mod sets;
 mod tables;
+mod training;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -38,6 +39,10 @@ pub use report::{REPORT_HELP, ReportVerb};
 pub use search::{Code, CodeSearch, FilterArguments, Search, given};
 pub use sets::{KnowledgeSets, LearnBoilerplate, Preview, Profiles, Reindex};
 pub use tables::{ListTables, QueryTables, ShowTables, TABLES_HELP, Tables};
+pub use training::{
+    CleanTraining, ExportTraining, GenerateTraining, QuestionLanguageChoice, TRAINING_HELP,
+    Training,
+};
 
 const AFTER_HELP: &str = "\
 Start here:
@@ -159,6 +164,9 @@ pub enum Verb {
     /// Measure retrieval on an evaluation set
     #[command(subcommand)]
     Eval(Eval),
+    /// Make training data for an embedding model from documents of the knowledge base
+    #[command(subcommand, after_help = TRAINING_HELP)]
+    Training(Training),
     /// List or fetch models
     #[command(subcommand)]
     Models(Models),

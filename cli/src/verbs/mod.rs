@@ -45,4 +45,5 @@ pub mod search;
 mod set_information;
 mod set_status;
 pub mod tables;
+pub mod training;
 mod verify;

@@ -54,5 +54,6 @@ mod storage;
 mod summaries;
 mod tables;
 mod tuning;
+mod training;
 mod usage;
 mod versions;
