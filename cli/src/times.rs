@@ -40,6 +40,27 @@ pub fn moment(text: &str, now: Timestamp) -> Result<i64> {
     Ok(start.timestamp().as_millisecond())
 }
 
+/// Milliseconds since 1970 of a date, a time, or in how long (`90m`, `12h`, `7d`); it must be yet to
+/// come.
+pub fn in_the_future(text: &str, now: Timestamp) -> Result<i64> {
+    let at_ms = match ago(text) {
+        Some(length) => now.checked_add(length?)?.as_millisecond(),
+        None => moment(text, now)?,
+    };
+    if at_ms <= now.as_millisecond() {
+        bail!("`{text}` is over already");
+    }
+    Ok(at_ms)
+}
+
+/// Milliseconds of a length of time (`90m`, `12h`, `7d`).
+pub fn length_ms(text: &str) -> Result<i64> {
+    match ago(text) {
+        Some(length) => i64::try_from(length?.as_millis()).map_err(Into::into),
+        None => bail!("`{text}` is no length of time\nhint: 90m, 12h or 7d"),
+    }
+}
+
 /// A length of time, if it is written as one.
 fn ago(text: &str) -> Option<Result<SignedDuration>> {
     let units = [("m", 60), ("h", 3600), ("d", 86_400)];

@@ -25,7 +25,7 @@ use tributary_taxonomy::KnowledgeSets;
 
 use crate::app;
 use crate::args::{Doctor, Global};
-use crate::client::{Client, base_of};
+use crate::client::Client;
 use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
@@ -428,14 +428,11 @@ fn search_index(config: &Config) -> Result<Vec<Check>> {
 }
 
 fn server(global: &Global, config: &Config) -> Check {
-    let running =
-        global.server.as_deref().map(base_of).or_else(|| {
-            running_server(Path::new(&config.store.data_folder)).map(|server| server.url)
-        });
-    let Some(url) = running else {
+    let Some(client) = Client::of_running_server(global, config) else {
         return passed("server", "none runs; verbs work without one");
     };
-    match Client::to(url.clone(), None).get::<serde_json::Value>("/health/readyz") {
+    let url = client.base();
+    match client.get::<serde_json::Value>("/health/readyz") {
         Ok(_) => passed("server", format!("{url} is ready")),
         Err(error) => Check {
             name: "server",

@@ -189,9 +189,9 @@ fn judge_all(
     results: &Results<'_>,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
-    let base = client.base();
+    let (base, key) = (client.base(), client.key());
     let work = || -> Result<()> {
-        let client = Client::to(base.to_owned(), None);
+        let client = Client::to(base.to_owned(), key.cloned());
         while let Some(line) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
             results.take(&judged(&client, line, filter))?;
         }

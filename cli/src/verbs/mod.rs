@@ -21,6 +21,7 @@ pub mod eval_code;
 pub mod eval_rewrite;
 mod external_preview;
 pub mod judge;
+pub mod keys;
 pub mod knowledge_sets;
 mod learn_boilerplate;
 pub mod machine;

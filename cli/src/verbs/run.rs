@@ -1,17 +1,20 @@
 //! `tributary run`: the services, until Ctrl-C.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use jiff::Timestamp;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+use tributary_query_api::config::NetworkAccess;
 use tributary_schemas::search::{SearchRequest, SearchResponse};
+use tributary_store::keys::KeyFile;
 
 use super::{publish, search};
 use crate::app::{self, App};
 use crate::args::{Global, Run};
-use crate::client::Client;
+use crate::client::{Client, folder_key};
 use crate::config::Config;
 use crate::memory;
 use crate::print::{self, Outcome};
@@ -35,6 +38,7 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
             config.store.data_folder
         ));
         if let Some(url) = app.url().map(str::to_owned) {
+            say_who_may_call(config)?;
             print::line(&format!(
                 "listening on {url} (ready in {:.1} s)",
                 started.elapsed().as_secs_f64()
@@ -51,6 +55,29 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
     })?;
     print::note("stopped; nothing was lost");
     Ok(Outcome::Done)
+}
+
+/// Who is let in, and the first key where there is none yet.
+fn say_who_may_call(config: &Config) -> Result<()> {
+    match config.query_api.server.network_access {
+        NetworkAccess::LoopbackOnly => {
+            print::note("no key is asked for: whoever works on this machine may do everything");
+        }
+        NetworkAccess::EveryoneWithoutAuthentication => {
+            print::note("no key is asked for: whoever reaches this address may do everything");
+        }
+        NetworkAccess::Authenticated => {
+            print::note("every request needs an API key (`tributary keys --help`)");
+            let keys = KeyFile::in_folder(Path::new(&config.store.data_folder));
+            if let Some(secret) = keys.create_first(Timestamp::now().as_millisecond())? {
+                print::note(&format!(
+                    "the first administrator's key, shown this once; keep it safe:\n{}",
+                    secret.reveal()
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The signals that stop a run. Caught from the moment of listening for them, before anybody is
@@ -94,7 +121,7 @@ fn report_sample(url: &str, config: &Config, paths: &[PathBuf], shutdown: &Cance
 }
 
 fn show_sample(url: &str, config: &Config, paths: &[PathBuf]) -> Result<()> {
-    let client = Client::to(url.to_owned(), None);
+    let client = Client::to(url.to_owned(), folder_key(config));
     let report = publish::publish_and_wait(&client, config, paths, SAMPLE_SOURCE)?;
     print::note(&format!("sample: {}", report.summary()));
     let request: SearchRequest =

@@ -2,6 +2,14 @@
 import { t } from "./words.js";
 
 const BUSY = 429;
+const KEY_WANTED = 401;
+const keyWanted = new Set();
+
+/** Calls `listener` whenever the server wants a key that it was not shown. Gives what ends that. */
+export function onKeyWanted(listener) {
+  keyWanted.add(listener);
+  return () => keyWanted.delete(listener);
+}
 
 /** A refusal: `message`, and where the server gave them `hint`, `trace`, `status`, `code`. */
 export class Problem extends Error {
@@ -13,6 +21,7 @@ export class Problem extends Error {
 
 function problemOf(response, body) {
   if (response.status === BUSY) return busy(response, body);
+  if (response.status === KEY_WANTED) keyWanted.forEach((listener) => listener());
   const message = body?.detail ?? `${response.status} ${response.statusText}`;
   return new Problem(message, { hint: body?.hint, trace: body?.trace_id, status: response.status, code: body?.code });
 }
