@@ -30,7 +30,7 @@ use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
 use crate::verbs::config::check_domain;
-use crate::verbs::{chat_probe, knowledge_sets, machine, verify};
+use crate::verbs::{chat_probe, keys, knowledge_sets, machine, verify};
 
 /// How long a service has to answer.
 const SERVICE_ANSWER: Duration = Duration::from_secs(3);
@@ -57,6 +57,10 @@ pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> 
     checks.push(confinement(config));
     checks.extend(search_index(config)?);
     checks.push(server(global, config));
+    checks.push(match keys::who_may_call(config) {
+        Ok(callers) => passed("callers", callers),
+        Err(error) => failed("callers", &error),
+    });
     if doctor.verify {
         checks.extend(data_at_rest(config));
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tributary_query_api::config::NetworkAccess;
 use tributary_store::data_folder;
 use tributary_store::keys::{ApiKey, KeyFile, NewKey as Wanted, Secret};
 
@@ -43,6 +44,35 @@ pub fn run(global: &Global, config: &Config, verb: Keys) -> Result<Outcome> {
             output,
         } => keys.rotate(&id, &overlap, output),
     }
+}
+
+/// Who is let in, for `run` and `doctor`. Fails where the keys cannot be read.
+pub fn who_may_call(config: &Config) -> tributary_schemas::Result<String> {
+    let callers = match config.query_api.server.network_access {
+        NetworkAccess::LoopbackOnly => {
+            "no key is asked for: whoever works on this machine may do everything"
+        }
+        NetworkAccess::EveryoneWithoutAuthentication => {
+            "no key is asked for: whoever reaches the server may do everything"
+        }
+        NetworkAccess::Authenticated => {
+            let file = KeyFile::in_folder(Path::new(&config.store.data_folder));
+            let keys = file.read()?.len();
+            return Ok(format!(
+                "every request needs an API key, of which there are {keys} (`tributary keys`)"
+            ));
+        }
+    };
+    Ok(callers.to_owned())
+}
+
+/// The first administrator's key, where keys are wanted and there is none.
+pub fn first_key(config: &Config) -> tributary_schemas::Result<Option<Secret>> {
+    if config.query_api.server.network_access != NetworkAccess::Authenticated {
+        return Ok(None);
+    }
+    let file = KeyFile::in_folder(Path::new(&config.store.data_folder));
+    file.create_first(Timestamp::now().as_millisecond())
 }
 
 impl FolderKeys {

@@ -1,19 +1,16 @@
 //! `tributary run`: the services, until Ctrl-C.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use jiff::Timestamp;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tributary_query_api::config::NetworkAccess;
 use tributary_schemas::search::{SearchRequest, SearchResponse};
-use tributary_store::keys::KeyFile;
 
-use super::{publish, search};
+use super::{keys, publish, search};
 use crate::app::{self, App};
-use crate::args::{Global, Run};
+use crate::args::{Global, Run, Service};
 use crate::client::{Client, folder_key};
 use crate::config::Config;
 use crate::memory;
@@ -38,7 +35,7 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
             config.store.data_folder
         ));
         if let Some(url) = app.url().map(str::to_owned) {
-            say_who_may_call(config)?;
+            say_who_may_call(config, run.services.contains(&Service::Query))?;
             print::line(&format!(
                 "listening on {url} (ready in {:.1} s)",
                 started.elapsed().as_secs_f64()
@@ -57,25 +54,18 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Who is let in, and the first key where there is none yet.
-fn say_who_may_call(config: &Config) -> Result<()> {
-    match config.query_api.server.network_access {
-        NetworkAccess::LoopbackOnly => {
-            print::note("no key is asked for: whoever works on this machine may do everything");
-        }
-        NetworkAccess::EveryoneWithoutAuthentication => {
-            print::note("no key is asked for: whoever reaches this address may do everything");
-        }
-        NetworkAccess::Authenticated => {
-            print::note("every request needs an API key (`tributary keys --help`)");
-            let keys = KeyFile::in_folder(Path::new(&config.store.data_folder));
-            if let Some(secret) = keys.create_first(Timestamp::now().as_millisecond())? {
-                print::note(&format!(
-                    "the first administrator's key, shown this once; keep it safe:\n{}",
-                    secret.reveal()
-                ));
-            }
-        }
+/// Who is let in, and the first key where there is none yet for a server of queries.
+fn say_who_may_call(config: &Config, answers_queries: bool) -> Result<()> {
+    let first = match answers_queries {
+        true => keys::first_key(config)?,
+        false => None,
+    };
+    print::note(&keys::who_may_call(config)?);
+    if let Some(secret) = first {
+        print::note(&format!(
+            "the first administrator's key, shown this once; keep it safe:\n{}",
+            secret.reveal()
+        ));
     }
     Ok(())
 }

@@ -146,6 +146,25 @@ impl Right {
     }
 }
 
+/// What the log says of a request with a key: who, what and with which outcome, never what was
+/// asked or answered.
+struct Visit(Option<(String, String, String)>);
+
+impl Visit {
+    fn of(request: &ServiceRequest, caller: &Caller) -> Self {
+        let route = || request.match_pattern().unwrap_or_default();
+        let visit = |key: &str| (key.to_owned(), request.method().to_string(), route());
+        Self(caller.key().map(visit))
+    }
+
+    fn end(self, status: StatusCode) {
+        if let Some((key, method, route)) = self.0 {
+            let status = status.as_u16();
+            tracing::info!(target: "tributary_audit", key, method, route, status, "request");
+        }
+    }
+}
+
 /// As the caller of the route reads a problem.
 fn refusal(request: &ServiceRequest, problem: &Problem) -> HttpResponse {
     let route = request.match_pattern().unwrap_or_default();
@@ -171,8 +190,15 @@ async fn admitted(
     operations.authentication.note_uses();
     match right.caller(&operations, &request) {
         Ok(caller) => {
+            let visit = Visit::of(&request, &caller);
             request.extensions_mut().insert(caller);
-            next.call(request).await
+            let answered = next.call(request).await;
+            let status = answered.as_ref().map_or_else(
+                |error| error.as_response_error().status_code(),
+                ServiceResponse::status,
+            );
+            visit.end(status);
+            answered
         }
         Err(problem) => {
             tracing::info!(
