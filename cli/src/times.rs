@@ -105,6 +105,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_yet_to_come_is_given_by_date_or_length() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let cases = [
+            ("10m", 1_000_600_000),
+            ("1970-02-01", 2_678_400_000),
+            ("1970-01-12T13:46:41Z", 1_000_001_000),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(in_the_future(text, now).unwrap(), expected, "{text}");
+        }
+        for over in ["0m", "1970-01-01", "soon", "99999999999999999d"] {
+            assert!(in_the_future(over, now).is_err(), "{over}");
+        }
+        assert_eq!(length_ms("24h").unwrap(), 86_400_000);
+        assert!(length_ms("1970-01-02").is_err() && length_ms("-1h").is_err());
+    }
+
+    #[test]
     fn times_are_written_in_utc() {
         assert_eq!(to_the_second(1_000), "1970-01-01 00:00:01 UTC");
         assert_eq!(to_the_minute(3_600_000), "1970-01-01 01:00");
