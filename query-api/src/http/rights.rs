@@ -151,10 +151,12 @@ impl Right {
 struct Visit(Option<(String, String, String)>);
 
 impl Visit {
-    fn of(request: &ServiceRequest, caller: &Caller) -> Self {
+    /// Nothing of what is open to all: pages ask for that all the time.
+    fn of(right: Right, request: &ServiceRequest, caller: &Caller) -> Self {
+        let key = caller.key().filter(|_| right != Right::Open);
         let route = || request.match_pattern().unwrap_or_default();
         let visit = |key: &str| (key.to_owned(), request.method().to_string(), route());
-        Self(caller.key().map(visit))
+        Self(key.map(visit))
     }
 
     fn end(self, status: StatusCode) {
@@ -190,7 +192,7 @@ async fn admitted(
     operations.authentication.note_uses();
     match right.caller(&operations, &request) {
         Ok(caller) => {
-            let visit = Visit::of(&request, &caller);
+            let visit = Visit::of(right, &request, &caller);
             request.extensions_mut().insert(caller);
             let answered = next.call(request).await;
             let status = answered.as_ref().map_or_else(
