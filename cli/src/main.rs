@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
-    let global = arguments.global;
+    let mut global = arguments.global;
     if let Verb::Completions { shell } = arguments.verb {
         return verbs::completions::run(shell);
     }
@@ -46,6 +46,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
     if let Verb::Config(verb) = arguments.verb {
         return verbs::config::run(&global, verb);
     }
+    global.read_key_file()?;
     let loaded = config::load(
         global.config.as_deref(),
         global.profile.as_deref(),
@@ -78,6 +79,7 @@ fn run_verb(global: Global, config: Config, verb: Verb) -> anyhow::Result<Outcom
         Verb::DeadLetters(verb) => verbs::dead_letters::run(&global, &config, verb),
         Verb::Conversations(verb) => verbs::conversations::run(&global, &config, verb),
         Verb::KnowledgeSets(verb) => verbs::knowledge_sets::run(&global, &config, verb),
+        Verb::Keys(verb) => verbs::keys::run(&global, &config, verb),
         Verb::Profiles(verb) => verbs::profiles::run(&global, &config, &verb),
         Verb::Eval(args::Eval::Run(eval)) => match eval.level {
             args::Level::Retrieval => verbs::eval::run(&global, &config, &eval),

@@ -13,6 +13,7 @@ pub mod damage;
 pub mod data_folder;
 pub mod event_log;
 pub mod generations;
+pub mod keys;
 pub mod manifest;
 pub mod metrics;
 mod panics;

@@ -8,6 +8,8 @@ mod eval_runs;
 mod files;
 mod judge;
 mod lexicon;
+mod key;
+mod keys;
 mod maintenance;
 mod publish;
 mod report;
@@ -33,6 +35,8 @@ pub use eval_runs::{EvalCandidates, EvalCompare, EvalGenerate, EvalRuns, Store, 
 pub use files::{Analyze, ChunkFile, FileArgument};
 pub use judge::{JUDGE_HELP, Judge};
 pub use lexicon::{BuildLexicon, Discover, LEXICON_HELP, LexiconVerb, Review};
+pub use key::Key;
+pub use keys::{KEYS_HELP, Keys, NewKey};
 pub use maintenance::{Backup, Blobs, ConfigVerb, Doctor, Models, Repair, Restore};
 pub use publish::{OneDocument, Prune, Publish};
 pub use report::{REPORT_HELP, ReportVerb};
@@ -90,6 +94,18 @@ pub struct Global {
     /// Talk to this server instead of the one on the data folder, such as http://127.0.0.1:7470
     #[arg(long, global = true, value_name = "URL", env = "TRIBUTARY_SERVER")]
     pub server: Option<String>,
+    /// API key for a server that wants one; a process list shows what is given here, TRIBUTARY_KEY and --key-file are hidden from it
+    #[arg(
+        long,
+        global = true,
+        value_name = "KEY",
+        env = "TRIBUTARY_KEY",
+        hide_env_values = true
+    )]
+    pub key: Option<Key>,
+    /// File that holds the key, which counts before --key
+    #[arg(long, global = true, value_name = "FILE", env = "TRIBUTARY_KEY_FILE", value_hint = ValueHint::FilePath)]
+    pub key_file: Option<PathBuf>,
     /// Domain profile: a path, or the name of a folder below deploy/profiles here, below profiles beside the
     /// program, or below deploy/profiles of the checkout that the program was built in
     #[arg(long, global = true, value_name = "NAME", env = "TRIBUTARY_PROFILE")]
@@ -155,6 +171,9 @@ pub enum Verb {
     /// List or define knowledge sets, and build the index anew for them
     #[command(subcommand)]
     KnowledgeSets(KnowledgeSets),
+    /// Make, list, rotate and revoke the API keys of the data folder
+    #[command(subcommand, after_help = KEYS_HELP)]
+    Keys(Keys),
     /// See what source profiles make of documents, and learn what repeats in a source
     #[command(subcommand)]
     Profiles(Profiles),

@@ -26,6 +26,7 @@ pub mod eval_tune;
 pub mod eval_runs;
 mod external_preview;
 pub mod judge;
+pub mod keys;
 pub mod knowledge_sets;
 mod learn_boilerplate;
 pub mod lexicon;

@@ -45,6 +45,7 @@ mod recipes;
 mod recovery;
 mod reindex;
 mod reports;
+mod rights;
 mod shutdown;
 #[cfg(unix)]
 mod slides;

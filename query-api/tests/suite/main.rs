@@ -17,5 +17,6 @@ mod openai;
 mod openapi;
 mod remembering;
 mod report;
+mod rights;
 mod textbook;
 mod user_profiles;

@@ -29,6 +29,7 @@ use tributary_schemas::{
     DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Lineage, Result, StageTime,
     State, Topic, event,
 };
+use tributary_store::keys::KeyRing;
 use tributary_store::blobs::Blobs;
 use tributary_store::conversations::embedded::EmbeddedConversations;
 use tributary_store::conversations::{self, Settling, SharedConversations};
@@ -378,6 +379,7 @@ pub fn operations(ready: bool) -> OperationsParts {
         services: vec!["ingest".into(), "chunk".into()],
         backup: None,
         backup_token: BACKUP_TOKEN.into(),
+        keys: None,
         work: Work::default(),
     }
 }
@@ -419,6 +421,7 @@ pub struct Settings {
     pub chat: ChatModels,
     pub ask: AskConfig,
     pub answer: AnswerConfig,
+    pub keys: Option<Arc<KeyRing>>,
 }
 
 impl Default for Settings {
@@ -429,6 +432,7 @@ impl Default for Settings {
             chat: ChatModels::default(),
             ask: super::ask_config(),
             answer: super::answer_config(),
+            keys: None,
         }
     }
 }
@@ -441,6 +445,7 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
         chat,
         ask,
         answer,
+        keys,
     } = settings;
     let index = Arc::new(MemoryIndex::default());
     super::fill(index.as_ref()).await;
@@ -461,7 +466,10 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
         page_drawing: Arc::new(FirstPage),
         blobs: kept.blobs(),
         inline_limit_bytes: 50_000,
-        operations: operations(ready),
+        operations: OperationsParts {
+            keys,
+            ..operations(ready)
+        },
     };
     (ServerState::new(parts, server, ask).unwrap(), kept)
 }
