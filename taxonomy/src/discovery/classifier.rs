@@ -96,7 +96,10 @@ mod tests {
         let prior = Classifier::new([1.0, 0.0], 0.0);
         let pair = [example(1.0, 0.0, false), example(0.0, 1.0, true)];
         let few = prior.learned(&pair, 2.0);
-        let many = prior.learned(&pair.iter().cycle().take(60).cloned().collect::<Vec<_>>(), 2.0);
+        let many = prior.learned(
+            &pair.iter().cycle().take(60).cloned().collect::<Vec<_>>(),
+            2.0,
+        );
         let wrong = [1.0, 0.0];
         assert!(few.score(&wrong) < prior.score(&wrong));
         assert!(many.score(&wrong) < 0.2, "{many:?}");

@@ -37,9 +37,9 @@ const INTRODUCTIONS: [&str; 9] = [
 /// Two names of one thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherName {
-    /// The name before the parentheses.
+    /// The Chinese name, or the longer one.
     pub term: String,
-    /// The name within.
+    /// The other one.
     pub other: String,
     /// Definitions that say so, in either direction.
     pub count: u32,
@@ -100,6 +100,7 @@ impl Glosses {
             let Some(term) = chosen(names, &scores) else {
                 continue;
             };
+            let (term, other) = oriented(term, other);
             let mut key = (term_key(&term), term_key(&other));
             if key.0 > key.1 {
                 key = (key.1, key.0);
@@ -234,6 +235,17 @@ pub(super) fn are_initials(short: &str, long: &str) -> bool {
         }
     }
     rest.peek().is_none()
+}
+
+/// The Chinese name first, or the longer of two Latin ones.
+fn oriented(term: String, other: String) -> (String, String) {
+    let is_chinese = |text: &str| text.chars().any(is_han);
+    let turn = match (is_chinese(&term), is_chinese(&other)) {
+        (false, true) => true,
+        (true, _) => false,
+        (false, false) => other.len() > term.len(),
+    };
+    if turn { (other, term) } else { (term, other) }
 }
 
 fn chosen(names: Vec<String>, scores: &FxHashMap<String, f64>) -> Option<String> {
