@@ -44,9 +44,9 @@ async fn the_plan_says_what_the_weight_adapted_to() {
         let features = FEATURES.map(|name| found.weight_features[name]);
         let weight = common::config().vector_weight.adaptive.weight(&features);
         assert_eq!(found.vector_weight, weight, "{query}");
-        let shifted = json!({"query": query, "user_profile": {"vector_weight_shift": 0.1}});
+        let shifted = json!({"query": query, "user_profile": {"vector_weight_shift": -0.1}});
         let shifted = plan(&adaptive, shifted).await;
-        assert!((shifted.vector_weight - weight - 0.1).abs() < 1e-6);
+        assert!((shifted.vector_weight - weight + 0.1).abs() < 1e-6);
     }
 }
 
