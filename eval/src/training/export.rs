@@ -63,22 +63,7 @@ pub struct ExportReport {
     pub passages: usize,
 }
 
-impl ExportReport {
-    fn add(&mut self, part: Part, examples: &[Example]) {
-        self.questions.insert(part, examples.len());
-        self.documents.insert(part, documents(examples));
-        let negatives = examples.iter().map(|example| example.negatives.len());
-        self.negatives += negatives.sum::<usize>();
-        if part == Part::Train {
-            let without = examples
-                .iter()
-                .filter(|example| example.negatives.is_empty());
-            self.without_negatives += without.count();
-        }
-    }
-}
-
-/// What is exported, and how.
+/// What is exported, and to where.
 pub struct Export<'a> {
     /// The questions.
     pub pairs: &'a [Pair],
@@ -90,23 +75,44 @@ pub struct Export<'a> {
     pub index: &'a dyn Search,
 }
 
-type Parts = HashMap<String, Part>;
-type ByChunk<'a> = HashMap<ChunkId, &'a TrainingPassage>;
-
 impl Export<'_> {
     /// Writes all files into a folder, each as a whole.
     pub fn write(&self, folder: &Path, progress: &dyn Progress) -> Result<ExportReport> {
         let parts = split(self.pairs, self.settings.shares, self.settings.seed);
-        let mut examples = self.examples(&parts, progress)?;
-        let failed = || format!("cannot make {}", folder.display());
-        std::fs::create_dir_all(folder).with_context(failed)?;
+        let by_chunk: HashMap<ChunkId, &TrainingPassage> = self
+            .passages
+            .iter()
+            .map(|passage| (passage.chunk_id, passage))
+            .collect();
         let mut report = ExportReport {
             passages: self.passages.len(),
             ..ExportReport::default()
         };
+        let mut examples: BTreeMap<Part, Vec<Example>> = BTreeMap::new();
+        for (done, pair) in self.pairs.iter().enumerate() {
+            progress.at("negatives", done, self.pairs.len());
+            let part = parts.get(&pair.document_id).copied().unwrap_or(Part::Train);
+            let found = match part {
+                Part::Train => self.negatives(pair, &parts, &by_chunk)?,
+                Part::Dev | Part::Test => Vec::new(),
+            };
+            report.negatives += found.len();
+            report.without_negatives += usize::from(part == Part::Train && found.is_empty());
+            examples.entry(part).or_default().push(Example {
+                query: pair.question.clone(),
+                positive: shown(by_chunk.get(&pair.chunk_id).copied(), &pair.passage),
+                negatives: found,
+                chunk_id: pair.chunk_id,
+                document_id: pair.document_id.clone(),
+            });
+        }
+        progress.at("negatives", self.pairs.len(), self.pairs.len());
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
         for part in Part::ALL {
             let examples = examples.remove(&part).unwrap_or_default();
-            report.add(part, &examples);
+            report.questions.insert(part, examples.len());
+            report.documents.insert(part, documents(&examples));
             files::write(&folder.join(format!("{}.jsonl", part.as_str())), examples)?;
         }
         let is_test = |pair: &&Pair| parts.get(&pair.document_id) == Some(&Part::Test);
@@ -115,39 +121,14 @@ impl Export<'_> {
         Ok(report)
     }
 
-    /// The examples of each part; those for training with hard negatives.
-    fn examples(
-        &self,
-        parts: &Parts,
-        progress: &dyn Progress,
-    ) -> Result<BTreeMap<Part, Vec<Example>>> {
-        let passages = self.passages.iter();
-        let by_chunk: ByChunk<'_> = passages
-            .map(|passage| (passage.chunk_id, passage))
-            .collect();
-        let mut examples: BTreeMap<Part, Vec<Example>> = BTreeMap::new();
-        for (done, pair) in self.pairs.iter().enumerate() {
-            progress.at("negatives", done, self.pairs.len());
-            let part = parts.get(&pair.document_id).copied().unwrap_or(Part::Train);
-            let negatives = match part {
-                Part::Train => self.negatives(pair, parts, &by_chunk)?,
-                Part::Dev | Part::Test => Vec::new(),
-            };
-            examples.entry(part).or_default().push(Example {
-                query: pair.question.clone(),
-                positive: shown(by_chunk.get(&pair.chunk_id).copied(), &pair.passage),
-                negatives,
-                chunk_id: pair.chunk_id,
-                document_id: pair.document_id.clone(),
-            });
-        }
-        progress.at("negatives", self.pairs.len(), self.pairs.len());
-        Ok(examples)
-    }
-
     /// Texts of the hard negatives: passages of documents that are for training, too, so that what
     /// is tested is not pushed away before.
-    fn negatives(&self, pair: &Pair, parts: &Parts, by_chunk: &ByChunk<'_>) -> Result<Vec<String>> {
+    fn negatives(
+        &self,
+        pair: &Pair,
+        parts: &HashMap<String, Part>,
+        by_chunk: &HashMap<ChunkId, &TrainingPassage>,
+    ) -> Result<Vec<String>> {
         let Some(limits) = self.settings.negatives else {
             return Ok(Vec::new());
         };

@@ -222,10 +222,9 @@ fn check(reply: &Questions, wanted: usize, language: Language) -> std::result::R
 /// Small models repeat the examples of the prompt where a passage says little.
 fn check_own(reply: &Questions, examples: &[&Message]) -> std::result::Result<(), String> {
     let is_example = |question: &String| {
-        let question = question.trim();
-        examples
-            .iter()
-            .any(|example| example.text.contains(question))
+        let quoted = format!("\"{}\"", question.trim());
+        let mut examples = examples.iter();
+        examples.any(|example| example.text.contains(&quoted))
     };
     match reply.questions.iter().position(is_example) {
         Some(at) => Err(format!("question {} is that of the example", at + 1)),
