@@ -32,15 +32,23 @@ def is_model_folder(folder):
 def read_weights(folder):
     """State of a BertModel, and the 4-bit blocks of the word embeddings as they are stored."""
     import onnx
-    import torch
     from onnx import numpy_helper
 
     settings = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     graph = onnx.load(str(Path(folder) / settings["onnx_file"])).graph
     stored = {item.name: numpy_helper.to_array(item) for item in graph.initializer}
-    if "emb.word.q4" not in stored:
-        raise SystemExit(f"finetune: the weights in {folder} cannot be read: only models of deploy/models/fetch and of this script can be trained "
-                         "further; name a Hugging Face folder (config.json, model.safetensors, tokenizer.json) instead")
+    try:
+        return state_of(stored, settings["num_hidden_layers"])
+    except KeyError as missing:
+        raise SystemExit(f"finetune: the weights in {folder} cannot be read, they have no {missing}: only models that deploy/models/fetch of this "
+                         "version and this script made can be trained further; make the model again with deploy/models/fetch, or name a Hugging "
+                         "Face folder (config.json, model.safetensors, tokenizer.json)") from None
+
+
+def state_of(stored, layers):
+    """State of a BertModel of the tensors of an ONNX file, and the blocks of its word embeddings; `KeyError` for a tensor that is not there."""
+    import torch
+
     state = {}
     nibbles, scales = stored["emb.word.q4"], stored["emb.word.scale"]
     levels = np.concatenate([nibbles & 15, nibbles >> 4], axis=-1).astype(np.float32) - 8
@@ -48,7 +56,7 @@ def read_weights(folder):
     state["embeddings.position_embeddings.weight"] = stored["emb.pos"]
     state["embeddings.token_type_embeddings.weight"] = stored["emb.type"]
     state["embeddings.LayerNorm.weight"], state["embeddings.LayerNorm.bias"] = stored["emb.ln.w"], stored["emb.ln.b"]
-    for layer in range(settings["num_hidden_layers"]):
+    for layer in range(layers):
         ours, theirs = f"l{layer}.", f"encoder.layer.{layer}."
         for parts in (("q", "k", "v"), ("ao",), ("fi",), ("fo",)):
             label = "+".join(ours + part for part in parts)

@@ -2,6 +2,7 @@
 //! scores every tier.
 
 pub mod answers;
+mod bootstrap;
 pub mod calibrate;
 pub mod calibration;
 pub mod candidates;
@@ -17,9 +18,9 @@ pub mod rewrite;
 pub mod runner;
 pub mod runs;
 pub mod set;
-pub mod tune;
 pub mod styles;
 pub mod training;
+pub mod tune;
 
 pub use calibrate::{Calibration, Collection};
 pub use runner::{Progress, Report, run};

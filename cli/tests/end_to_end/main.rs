@@ -54,7 +54,7 @@ mod step_server;
 mod storage;
 mod summaries;
 mod tables;
-mod tuning;
 mod training;
+mod tuning;
 mod usage;
 mod versions;

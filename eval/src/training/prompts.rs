@@ -104,7 +104,7 @@ mod tests {
             if std::env::var_os("UPDATE_GOLDEN").is_some() {
                 std::fs::write(&file, &text).unwrap();
             }
-            let golden = std::fs::read_to_string(&file).unwrap_or_default();
+            let golden = std::fs::read_to_string(&file).unwrap();
             assert_eq!(text, golden, "{}", file.display());
         }
     }

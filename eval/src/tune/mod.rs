@@ -1,8 +1,7 @@
 //! Fits the weight of the vector side to the questions of a deployment: asks them once
 //! ([`collect`]), fits each way to weigh ([`rule`], [`fit`]), and says what each is worth on questions that
-//! it was not fitted on, with a confidence interval ([`bootstrap`]).
+//! it was not fitted on, with a confidence interval ([`crate::bootstrap`]).
 
-pub mod bootstrap;
 pub mod collect;
 pub mod fit;
 pub mod rule;
@@ -12,16 +11,19 @@ use std::collections::BTreeMap;
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
-pub use bootstrap::Gain;
 pub use collect::{Case, Collected, Curve};
 pub use rule::Rule;
 
+pub use crate::bootstrap::Gain;
+use crate::bootstrap::gain;
 use crate::metrics::mean;
 
 /// Parts of the questions of each set: each is scored by what was fitted to the others.
 pub const FOLDS: usize = 5;
 /// Name of the way that searches take now.
 pub const CONFIGURED: &str = "configured";
+/// How a rule is made of questions.
+type Fit = fn(&[&Case]) -> Rule;
 /// Fewer questions say nothing.
 const FEWEST_QUESTIONS: usize = 2 * FOLDS;
 
@@ -87,7 +89,7 @@ pub fn tune(collected: &Collected, configured: Rule) -> Result<Tuning> {
         (configured, base.clone()),
         &base,
     )];
-    let fits: [(&str, fn(&[&Case]) -> Rule); 3] = [
+    let fits: [(&str, Fit); 3] = [
         ("fixed", fit::fixed),
         ("length", fit::length),
         ("adaptive", fit::adaptive),
@@ -147,14 +149,14 @@ fn way(collected: &Collected, name: &str, (rule, scores): (Rule, Vec<f64>), base
         .map(|(new, old)| new - old)
         .collect();
     let differences = split(collected, &differences);
-    let of_set = |set: &Vec<f64>| bootstrap::gain(std::slice::from_ref(set));
+    let of_set = |set: &Vec<f64>| gain(std::slice::from_ref(set));
     Way {
         name: name.to_owned(),
         parameters: rule.parameters().into_iter().collect(),
         rule,
         ndcg_10: mean(&by_set),
         by_set,
-        gain: bootstrap::gain(&differences),
+        gain: gain(&differences),
         gain_by_set: differences.iter().map(of_set).collect(),
     }
 }

@@ -96,6 +96,7 @@ impl Discovery {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::Lexicon;
@@ -165,7 +166,7 @@ mod tests {
                 at_ms: 0,
             });
         }
-        let lexicon = Lexicon::from_text("t", "地址转换").unwrap_or_default();
+        let lexicon = Lexicon::from_text("t", "地址转换").unwrap();
         let ranking = rank(
             &mut found.candidates,
             &Knowledge {

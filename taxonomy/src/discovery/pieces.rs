@@ -144,7 +144,8 @@ fn push_latin<'a>(text: &'a str, pieces: &mut Vec<Piece<'a>>) -> usize {
     let mut characters = text.char_indices().peekable();
     while let Some((index, character)) = characters.next() {
         let follows = characters.peek().is_some_and(|(_, next)| is_word(*next));
-        if !is_word(character) && !(matches!(character, '_' | '-' | '.') && follows) {
+        let joins = matches!(character, '_' | '-' | '.') && follows;
+        if !is_word(character) && !joins {
             break;
         }
         end = index + character.len_utf8();

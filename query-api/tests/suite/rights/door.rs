@@ -121,7 +121,8 @@ async fn every_route_lets_in_whom_the_table_names() {
     let (revoked_id, revoked) = keyed.key(everything());
     keyed.file.revoke(&revoked_id, NOW).unwrap();
     let mut wrong = keys[3].1.clone();
-    wrong.replace_range(wrong.len() - 4.., "zzzz");
+    wrong.truncate(wrong.len() - 4);
+    wrong.push_str("zzzz");
     let nobodies = [
         (None, "unauthenticated"),
         (Some(""), "unauthenticated"),

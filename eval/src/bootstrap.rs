@@ -3,10 +3,14 @@
 
 use serde::Serialize;
 
+use crate::chance::Chance;
 use crate::metrics::{mean, percentile};
 
-/// Samples that are drawn.
+/// Samples that are drawn; 1000 or more for percentiles.
 const SAMPLES: usize = 2000;
+const SEED: u64 = 20_261_125;
+/// Share of samples that lie below, and above, a confidence interval of 95 %.
+const TAIL: f64 = 0.025;
 
 /// A mean difference and where it lies in 95 of 100 samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -22,37 +26,23 @@ pub struct Gain {
 /// The gain over all sets, each weighing alike; one list of differences per set, one difference per
 /// question. Questions are drawn within their set.
 pub fn gain(sets: &[Vec<f64>]) -> Gain {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let of_sample = |random: &mut Random| {
-        let means: Vec<f64> = sets.iter().map(|set| drawn_mean(set, random)).collect();
+    let mut chance = Chance::new(SEED);
+    let of_sample = |chance: &mut Chance| {
+        let means: Vec<f64> = sets.iter().map(|set| drawn_mean(set, chance)).collect();
         mean(&means)
     };
-    let samples: Vec<f64> = (0..SAMPLES).map(|_| of_sample(&mut random)).collect();
+    let samples: Vec<f64> = (0..SAMPLES).map(|_| of_sample(&mut chance)).collect();
     let means: Vec<f64> = sets.iter().map(|set| mean(set)).collect();
     Gain {
         mean: mean(&means),
-        low: percentile(&samples, 0.025),
-        high: percentile(&samples, 0.975),
+        low: percentile(&samples, TAIL),
+        high: percentile(&samples, 1.0 - TAIL),
     }
 }
 
-fn drawn_mean(values: &[f64], random: &mut Random) -> f64 {
-    let drawn = (0..values.len()).filter_map(|_| values.get(random.below(values.len())));
+fn drawn_mean(values: &[f64], chance: &mut Chance) -> f64 {
+    let drawn = (0..values.len()).filter_map(|_| chance.one_of(values));
     drawn.sum::<f64>() / values.len().max(1) as f64
-}
-
-/// xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators", 2016).
-struct Random(u64);
-
-impl Random {
-    /// 0 to `limit` − 1; `limit` is at least 1.
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let high = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32;
-        ((high * limit as u64) >> 32) as usize
-    }
 }
 
 #[cfg(test)]
