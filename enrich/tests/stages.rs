@@ -105,6 +105,7 @@ fn chunk_parts(knowledge_sets: SharedKnowledgeSets, is_serving: bool) -> ChunkPa
     let analyzer = AnalyzerConfig {
         guess_words: true,
         sub_words: true,
+        term_words: true,
         english_stems: true,
     };
     ChunkParts {

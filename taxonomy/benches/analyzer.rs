@@ -19,6 +19,7 @@ fn main() {
     let config = AnalyzerConfig {
         guess_words: false,
         sub_words: false,
+        term_words: false,
         english_stems: true,
     };
     let lexicon_file = data_folder().join("lexicon/THUOCL_IT.txt");

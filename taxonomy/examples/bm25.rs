@@ -19,6 +19,7 @@ fn main() -> Outcome<()> {
     let config = AnalyzerConfig {
         guess_words: is_switched("guessing"),
         sub_words: is_switched("subwords"),
+        term_words: is_switched("termwords"),
         english_stems: !is_switched("stems"),
     };
     let analyzer = Analyzer::new(&config, Lexicon::empty())?;

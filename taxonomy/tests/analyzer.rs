@@ -12,6 +12,7 @@ fn config() -> AnalyzerConfig {
     AnalyzerConfig {
         guess_words: false,
         sub_words: false,
+        term_words: false,
         english_stems: true,
     }
 }
@@ -315,6 +316,7 @@ fn the_fingerprint_follows_settings_and_lexicon() {
     assert_ne!(plain, analyzer().fingerprint());
     let changed = AnalyzerConfig {
         sub_words: true,
+        term_words: true,
         ..config()
     };
     assert_ne!(

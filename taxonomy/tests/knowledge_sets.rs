@@ -284,6 +284,7 @@ fn the_wireless_profile_loads_and_does_what_its_sources_need() {
         analyzer: AnalyzerConfig {
             guess_words: false,
             sub_words: false,
+            term_words: false,
             english_stems: true,
         },
     };

@@ -259,7 +259,8 @@ fn parse_object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
 fn json_problem(error: &serde_json::Error, body: &[u8]) -> Problem {
     let text = in_words(&error.to_string());
     // A number where a name is expected is an error of syntax to serde_json.
-    let is_json = serde_json::from_slice::<IgnoredAny>(body).is_ok();
+    let text_of_body = std::str::from_utf8(body).ok();
+    let is_json = text_of_body.is_some_and(|body| serde_json::from_str::<IgnoredAny>(body).is_ok());
     if (error.is_syntax() || error.is_eof()) && !is_json {
         return Problem::new(Code::MalformedBody, format!("body is not JSON: {text}"));
     }

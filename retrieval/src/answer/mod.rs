@@ -36,6 +36,7 @@ pub(crate) mod tests {
         let config = AnalyzerConfig {
             guess_words: false,
             sub_words: true,
+            term_words: true,
             english_stems: true,
         };
         Analyzer::new(&config, Lexicon::default()).unwrap()

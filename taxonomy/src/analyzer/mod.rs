@@ -52,6 +52,9 @@ pub struct AnalyzerConfig {
     pub guess_words: bool,
     /// Also emit dictionary words inside long Chinese words.
     pub sub_words: bool,
+    /// Also emit the dictionary words of Chinese terms of the lexicon, as those of terms with spaces
+    /// always are.
+    pub term_words: bool,
     /// Also emit the Snowball stem of English words.
     pub english_stems: bool,
 }
@@ -69,8 +72,8 @@ impl Analyzer {
     pub fn new(config: &AnalyzerConfig, lexicon: Lexicon) -> Result<Self> {
         LazyLock::force(&DICTIONARY);
         let settings = format!(
-            "{ANALYZER_VERSION} {} {} {}",
-            config.guess_words, config.sub_words, config.english_stems
+            "{ANALYZER_VERSION} {} {} {} {}",
+            config.guess_words, config.sub_words, config.term_words, config.english_stems
         );
         let mut hasher = blake3::Hasher::new();
         hasher
@@ -232,12 +235,24 @@ impl Analyzer {
 
     fn emit_term(&self, term: &matcher::MatchedTerm, output: &mut Output<'_>) {
         output.token(&term.token);
+        if self.config.term_words && term.words.is_empty() {
+            self.emit_words(&term.token, output);
+        }
         for word in &term.words {
             if word.is_ascii() {
                 output.word(word);
             } else {
                 self.cut_with_dictionary(word, output);
             }
+        }
+    }
+
+    /// The dictionary words of a Chinese term, unless it is one itself.
+    fn emit_words(&self, term: &str, output: &mut Output<'_>) {
+        let is_han = |character: char| self.characters.class(character) == Class::Han;
+        let is_word = || DICTIONARY.cut(term, self.config.guess_words).len() < 2;
+        if term.chars().all(is_han) && !is_word() {
+            self.cut_with_dictionary(term, output);
         }
     }
 }

@@ -77,6 +77,7 @@ mod tests {
         let config = AnalyzerConfig {
             guess_words: true,
             sub_words: true,
+            term_words: true,
             english_stems: true,
         };
         Analyzer::new(&config, Lexicon::from_text("t", "载波聚合\n5G NR").unwrap()).unwrap()

@@ -85,6 +85,7 @@ mod tests {
         let config = AnalyzerConfig {
             guess_words: true,
             sub_words: true,
+            term_words: true,
             english_stems: true,
         };
         let lexicon = Lexicon::from_text("t", "载波聚合\n双连接\n静态图\n动态图").unwrap();

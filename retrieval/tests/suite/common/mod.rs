@@ -43,6 +43,7 @@ pub fn analyzer() -> Arc<Analyzer> {
     let config = AnalyzerConfig {
         guess_words: false,
         sub_words: true,
+        term_words: true,
         english_stems: true,
     };
     Arc::new(Analyzer::new(&config, Lexicon::empty()).unwrap())

@@ -211,6 +211,7 @@ mod tests {
         let config = AnalyzerConfig {
             guess_words: true,
             sub_words: true,
+            term_words: true,
             english_stems: true,
         };
         let analyzer = Analyzer::new(&config, Lexicon::empty()).unwrap();
