@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
+use tributary_schemas::evaluation::StoredRun;
 
 use crate::chance::Chance;
 use crate::diagnosis::{CaseRecord, CaseVerdict, Step};
 use crate::metrics::{mean, percentile};
-use crate::runs::StoredRun;
 
 /// Samples of the bootstrap (Efron and Tibshirani 1993, chapter 13: 1000 or more for percentiles).
 const SAMPLES: usize = 2000;

@@ -10,6 +10,7 @@ pub mod conversation_export;
 pub mod conversations;
 pub mod dead_letters;
 pub mod documents;
+pub mod evaluations;
 pub mod events;
 pub mod facets;
 pub mod health;
@@ -144,6 +145,8 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(web::get().to(dead_letters::show))
                 .route(web::delete().to(dead_letters::forget)),
         )
+        .service(resource("/v1/evaluations").route(web::get().to(evaluations::list)))
+        .service(resource("/v1/evaluations/{id}").route(web::get().to(evaluations::show)))
         .configure(conversation_routes)
         .service(resource("/v1/chat/completions").route(web::post().to(openai::complete)))
         .service(resource("/v1/models").route(web::get().to(openai::list)))
