@@ -81,7 +81,6 @@ function CaseDialog({ one, run, against, onClose }) {
 
 function Trace({ of }) {
   return html`<p><${Verdict} of=${of.verdict} /> ${of.step && t("evaluation.lostAt", { step: t(`evaluation.step.${of.step}`) })}</p>
-    ${of.why && html`<p class="quiet" lang="en">${of.why}</p>`}
     ${of.degraded?.length > 0 && html`<p class="notice">${t("search.degraded", { what: of.degraded.join(", ") })}</p>`}
     <ul class="plain targets">${of.targets.map((target, at) => html`<li key=${at}><${Target} target=${target} /></li>`)}</ul>
     <h4>${t("evaluation.hits", { count: of.hits.length })}</h4>

@@ -44,9 +44,9 @@ function tiersOf(run) {
 function Funnel({ run, against }) {
   const before = against && tiersOf(against);
   return html`<h3>${t("evaluation.funnel")}</h3>
-    <div class="scroll" tabindex="0" role="region" aria-label=${t("evaluation.funnel")}><table class="bars"><thead><tr><th scope="col">${t("evaluation.column.tier")}</th><th scope="col" class="number">${t("evaluation.column.kept")}</th><th scope="col" class="number">${t("evaluation.column.found")}</th>${before && html`<th scope="col" class="number">${t("evaluation.column.difference")}</th>`}<td class="bar-cell" /></tr></thead>
-    <tbody>${tiersOf(run).map(({ tier, kept, share }, at) => html`<tr key=${tier}><th scope="row">${t(`evaluation.tier.${tier}`)}</th><td class="number">${number(kept, { maximumFractionDigits: 0 })}</td><td class="number">${score(share)}</td>
-      ${before && html`<${Difference} of=${share} before=${before[at].share} />`}<td class="bar-cell"><${Meter} share=${share} /></td></tr>`)}</tbody></table></div>`;
+    <div class="scroll" tabindex="0" role="region" aria-label=${t("evaluation.funnel")}><table class="bars"><thead><tr><th scope="col">${t("evaluation.column.tier")}</th><td class="bar-cell" /><th scope="col" class="number">${t("evaluation.column.found")}</th>${before && html`<th scope="col" class="number">${t("evaluation.column.difference")}</th>`}<th scope="col" class="number">${t("evaluation.column.kept")}</th></tr></thead>
+    <tbody>${tiersOf(run).map(({ tier, kept, share }, at) => html`<tr key=${tier}><th scope="row">${t(`evaluation.tier.${tier}`)}</th><td class="bar-cell"><${Meter} share=${share} /></td><td class="number">${score(share)}</td>
+      ${before && html`<${Difference} of=${share} before=${before[at].share} />`}<td class="number">${number(kept, { maximumFractionDigits: 0 })}</td></tr>`)}</tbody></table></div>`;
 }
 
 function LostBy({ run, against, onChange }) {
@@ -54,11 +54,11 @@ function LostBy({ run, against, onChange }) {
   const most = Math.max(1, ...counts.map((step) => run.steps[step] ?? 0));
   if (counts.length === 0) return html`<p class="good">${t("evaluation.nothingLost")}</p>`;
   return html`<h3>${t("evaluation.lostBy")}</h3>
-    <div class="scroll" tabindex="0" role="region" aria-label=${t("evaluation.lostBy")}><table class="bars"><thead><tr><th scope="col">${t("evaluation.column.step")}</th><th scope="col" class="number">${t("evaluation.column.cases")}</th>${against && html`<th scope="col" class="number">${t("evaluation.column.difference")}</th>`}<td class="bar-cell" /></tr></thead>
+    <div class="scroll" tabindex="0" role="region" aria-label=${t("evaluation.lostBy")}><table class="bars"><thead><tr><th scope="col">${t("evaluation.column.step")}</th><td class="bar-cell" /><th scope="col" class="number">${t("evaluation.column.cases")}</th>${against && html`<th scope="col" class="number">${t("evaluation.column.difference")}</th>`}</tr></thead>
     <tbody>${counts.map((step) => {
       const count = run.steps[step] ?? 0;
-      return html`<tr key=${step}><th scope="row"><button type="button" class="link" onClick=${() => onChange({ step, verdict: null })}>${t(`evaluation.step.${step}`)}</button></th><td class="number">${number(count)}</td>
-        ${against && html`<${Difference} of=${count} before=${against.steps[step] ?? 0} digits=${0} moreIsBetter=${false} />`}<td class="bar-cell"><${Meter} share=${count / most} /></td></tr>`;
+      return html`<tr key=${step}><th scope="row"><button type="button" class="link" onClick=${() => onChange({ step, verdict: null })}>${t(`evaluation.step.${step}`)}</button></th><td class="bar-cell"><${Meter} share=${count / most} /></td><td class="number">${number(count)}</td>
+        ${against && html`<${Difference} of=${count} before=${against.steps[step] ?? 0} digits=${0} moreIsBetter=${false} />`}</tr>`;
     })}</tbody></table></div>`;
 }
 
@@ -68,7 +68,7 @@ function Groups({ groups }) {
   if (rows.length === 0) return null;
   return html`<h3>${t("evaluation.groups")}</h3>
     <div class="scroll" tabindex="0" role="region" aria-label=${t("evaluation.groups")}><table><thead><tr><th scope="col">${t("evaluation.column.group")}</th><th scope="col" class="number">${t("evaluation.column.cases")}</th><th scope="col" class="number">${t("evaluation.full")}</th><th scope="col" class="number">nDCG@10</th><th scope="col" class="number">recall@20</th></tr></thead>
-    <tbody>${rows.map(({ field, value, group }) => html`<tr key=${`${field} ${value}`}><th scope="row">${t(`evaluation.${field}`)}: ${t(`evaluation.${field}.${value}`)}</th><td class="number">${number(group.cases)}</td><td class="number">${number(group.verdicts.full ?? 0)}</td>
+    <tbody>${rows.map(({ field, value, group }) => html`<tr key=${`${field} ${value}`}><th scope="row">${t("evaluation.part", { field: t(`evaluation.${field}`), value: t(`evaluation.${field}.${value}`) })}</th><td class="number">${number(group.cases)}</td><td class="number">${number(group.verdicts.full ?? 0)}</td>
       <td class="number">${score(group.scores["ndcg@10"])}</td><td class="number">${score(group.scores["recall@20"])}</td></tr>`)}</tbody></table></div>`;
 }
 
