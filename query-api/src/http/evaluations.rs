@@ -10,7 +10,7 @@ use serde_json::Value;
 use tributary_schemas::evaluation::{
     CaseRecord, CaseVerdict, GroupScores, Report, RunSummary, Step, StoredRun, Tiers,
 };
-use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_schemas::{Error, ErrorKind};
 use tributary_store::evaluations::RunStore;
 
 use super::caller::Caller;
@@ -148,7 +148,7 @@ pub async fn show(
 /// Runs hold thousands of cases: reading them is no work for a thread that answers.
 async fn read<T: Send + 'static>(
     runs: &RunStore,
-    reading: impl FnOnce(&RunStore) -> Result<T> + Send + 'static,
+    reading: impl FnOnce(&RunStore) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Problem> {
     let runs = runs.clone();
     let done = tokio::task::spawn_blocking(move || reading(&runs)).await;
@@ -244,6 +244,9 @@ fn page<T>(
     };
     let has_more = all.len() > start + limit;
     let page: Vec<T> = all.into_iter().skip(start).take(limit).collect();
-    let next = page.last().filter(|_| has_more).map(|last| id(last).clone());
+    let next = page
+        .last()
+        .filter(|_| has_more)
+        .map(|last| id(last).clone());
     Ok((page, next))
 }

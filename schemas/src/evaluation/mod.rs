@@ -9,9 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use case::{
-    CaseHit, CaseLevel, CaseRecord, CaseVerdict, Modality, Ranks, Step, Style, Trail,
-};
+pub use case::{CaseHit, CaseLevel, CaseRecord, CaseVerdict, Modality, Ranks, Step, Style, Trail};
 
 /// Format of the files of runs.
 pub const FORMAT: u32 = 1;
