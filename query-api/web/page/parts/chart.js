@@ -8,6 +8,8 @@ const HEIGHT = 220;
 const LABEL_PIXELS = 90;
 /** Colours of the lines, as the style names them. */
 const COLOURS = ["--accent", "--good", "--warn"];
+/** Pixels drawn and left out, so that lines on top of each other, and without colours, can be told apart. */
+const DASHES = [[], [9, 5], [2, 4]];
 
 let loading = null;
 
@@ -82,10 +84,10 @@ function options(width, lines, labels) {
     cursor: { show: false },
     scales: { x: { time: false, range: [-0.5, labels.length - 0.5] }, y: { range: [0, 1] } },
     axes: [
-      { ...axis, splits: () => spread(labels.length, Math.max(1, Math.floor(width / LABEL_PIXELS))), values: (_, places) => places.map((at) => labels[at]) },
+      { ...axis, size: 32, splits: () => spread(labels.length, Math.max(1, Math.floor(width / LABEL_PIXELS))), values: (_, places) => places.map((at) => labels[at]) },
       { ...axis, size: 44, values: (_, places) => places.map((value) => value.toFixed(1)) },
     ],
-    series: [{}, ...lines.map(({ label }, at) => ({ label, stroke: colour(COLOURS[at]), width: 2, points: { show: true, size: 7, fill: colour(COLOURS[at]) } }))],
+    series: [{}, ...lines.map(({ label }, at) => ({ label, stroke: colour(COLOURS[at]), width: 2, dash: DASHES[at], points: { show: true, size: 7, fill: colour(COLOURS[at]) } }))],
   };
 }
 

@@ -74,10 +74,12 @@ function CaseDialog({ one, run, against, onClose }) {
       <a href=${address("search", { parameters: { q: one.question, explain: true } })}>${t("evaluation.search")}</a></p>
     <${ProblemNotice} problem=${problem} />
     <div class="beside">
-      ${against && html`<section><h3>${shortTime(against.at_ms)}</h3>${value ? html`<${Trace} of=${value} />` : busy ? html`<${Busy} />` : !problem && html`<p class="quiet">${t("evaluation.notInIt")}</p>`}</section>`}
-      <section><h3>${shortTime(run.at_ms)}</h3><${Trace} of=${one} /></section>
+      ${against && html`<section><h3><${RunName} run=${against} /></h3>${value ? html`<${Trace} of=${value} />` : busy ? html`<${Busy} />` : !problem && html`<p class="quiet">${t("evaluation.notInIt")}</p>`}</section>`}
+      <section><h3><${RunName} run=${run} /></h3><${Trace} of=${one} /></section>
     </div><//>`;
 }
+
+const RunName = ({ run }) => html`${shortTime(run.at_ms)}<small>${run.id}</small>`;
 
 function Trace({ of }) {
   return html`<p><${Verdict} of=${of.verdict} /> ${of.step && t("evaluation.lostAt", { step: t(`evaluation.step.${of.step}`) })}</p>
