@@ -145,7 +145,7 @@ pub async fn run(
     }
     progress.at("answer", questions.len(), questions.len());
     let cases: Vec<CaseRecord> = records.iter().filter_map(|one| one.case.clone()).collect();
-    let diagnosis = Diagnosis::of(&cases, asking.pipeline.evidence_within);
+    let diagnosis = diagnosis::summary(&cases, asking.pipeline.evidence_within);
     Ok(AnswerReport {
         diagnosis,
         ingest,
@@ -175,7 +175,7 @@ async fn record(question: &Question, targets: &[Target], asking: &Asking<'_>) ->
             if !targets.is_empty() {
                 // A search that fails where the answer did not says nothing of the case.
                 let case = diagnose(question, targets, asking.pipeline).await.ok();
-                record.case = case.map(|case| case.answered(targets, &answer));
+                record.case = case.map(|case| diagnosis::answered(case, targets, &answer));
             }
         }
         Err(failure) => record.failure = Some(failure.to_string()),

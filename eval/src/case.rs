@@ -9,60 +9,7 @@ use tributary_schemas::search::SearchRequest;
 
 use crate::evidence;
 
-/// What must be brought together for an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CaseLevel {
-    /// One document suffices.
-    Single,
-    /// Several documents, side by side.
-    MultiDocument,
-    /// Several documents, of which one leads to the other.
-    MultiHop,
-    /// Several searches that depend on what was found.
-    Agent,
-}
-
-/// How a question is put.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Style {
-    /// In the words of the document.
-    Verbatim,
-    /// By its gist.
-    Summary,
-    /// As people type: with mistakes, fillers and mixed writing.
-    Noisy,
-}
-
-impl Style {
-    /// As in files and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Verbatim => "verbatim",
-            Self::Summary => "summary",
-            Self::Noisy => "noisy",
-        }
-    }
-}
-
-/// What the answer stands in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Modality {
-    /// Running text.
-    Text,
-    /// A table.
-    Table,
-    /// A picture or drawing.
-    Figure,
-    /// Source code.
-    Code,
-    /// A formula.
-    Formula,
-    /// A list.
-    List,
-}
+pub use tributary_schemas::evaluation::{CaseLevel, Modality, Style};
 
 /// A place that answers the question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
+use tributary_schemas::evaluation::StoredRun;
 
 use crate::bootstrap::{self, Gain};
 use crate::diagnosis::{CaseRecord, CaseVerdict, Step};
 use crate::metrics::mean;
-use crate::runs::StoredRun;
 
 /// Differences of nDCG below this are none.
 const EQUAL: f64 = 1e-9;

@@ -16,7 +16,6 @@ pub mod gate;
 pub mod metrics;
 pub mod rewrite;
 pub mod runner;
-pub mod runs;
 pub mod set;
 pub mod styles;
 pub mod training;

@@ -2,79 +2,34 @@
 
 use std::collections::HashSet;
 
-use serde::{Deserialize, Serialize};
+pub use tributary_schemas::evaluation::RankScores;
 
-/// Means over all questions of a set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RankScores {
-    /// Share of relevant documents among the first 10.
-    #[serde(rename = "recall@10")]
-    pub recall_10: f64,
-    /// Share of relevant documents among the first 20.
-    #[serde(rename = "recall@20")]
-    pub recall_20: f64,
-    /// Reciprocal rank of the first relevant document, 0 beyond 10.
-    #[serde(rename = "mrr@10")]
-    pub mrr_10: f64,
-    /// Discounted cumulative gain of the first 10, relative to the best order.
-    #[serde(rename = "ndcg@10")]
-    pub ndcg_10: f64,
-    /// Share of questions whose first document is relevant.
-    #[serde(rename = "hit@1")]
-    pub hit_1: f64,
-    /// Share of questions with a relevant document among the first 3.
-    #[serde(rename = "hit@3")]
-    pub hit_3: f64,
-    /// Share of questions with a relevant document among the first 5.
-    #[serde(rename = "hit@5")]
-    pub hit_5: f64,
-    /// Share of questions with a relevant document among the first 10.
-    #[serde(rename = "hit@10")]
-    pub hit_10: f64,
+/// Scores of one ranking (document ids, best first, each once).
+pub fn rank_scores(ranking: &[&str], relevant: &HashSet<String>) -> RankScores {
+    RankScores {
+        recall_10: recall(ranking, relevant, 10),
+        recall_20: recall(ranking, relevant, 20),
+        mrr_10: reciprocal_rank(ranking, relevant, 10),
+        ndcg_10: ndcg(ranking, relevant, 10),
+        hit_1: hit(ranking, relevant, 1),
+        hit_3: hit(ranking, relevant, 3),
+        hit_5: hit(ranking, relevant, 5),
+        hit_10: hit(ranking, relevant, 10),
+    }
 }
 
-impl RankScores {
-    /// Scores of one ranking (document ids, best first, each once).
-    pub fn of(ranking: &[&str], relevant: &HashSet<String>) -> Self {
-        Self {
-            recall_10: recall(ranking, relevant, 10),
-            recall_20: recall(ranking, relevant, 20),
-            mrr_10: reciprocal_rank(ranking, relevant, 10),
-            ndcg_10: ndcg(ranking, relevant, 10),
-            hit_1: hit(ranking, relevant, 1),
-            hit_3: hit(ranking, relevant, 3),
-            hit_5: hit(ranking, relevant, 5),
-            hit_10: hit(ranking, relevant, 10),
-        }
-    }
-
-    /// All of them with their names.
-    pub fn named(&self) -> [(&'static str, f64); 8] {
-        [
-            ("recall@10", self.recall_10),
-            ("recall@20", self.recall_20),
-            ("mrr@10", self.mrr_10),
-            ("ndcg@10", self.ndcg_10),
-            ("hit@1", self.hit_1),
-            ("hit@3", self.hit_3),
-            ("hit@5", self.hit_5),
-            ("hit@10", self.hit_10),
-        ]
-    }
-
-    /// Mean of several; zero for none.
-    pub fn mean(scores: &[Self]) -> Self {
-        let mean = |field: fn(&Self) -> f64| mean(&scores.iter().map(field).collect::<Vec<_>>());
-        Self {
-            recall_10: mean(|scores| scores.recall_10),
-            recall_20: mean(|scores| scores.recall_20),
-            mrr_10: mean(|scores| scores.mrr_10),
-            ndcg_10: mean(|scores| scores.ndcg_10),
-            hit_1: mean(|scores| scores.hit_1),
-            hit_3: mean(|scores| scores.hit_3),
-            hit_5: mean(|scores| scores.hit_5),
-            hit_10: mean(|scores| scores.hit_10),
-        }
+/// Mean of several; zero for none.
+pub fn mean_scores(scores: &[RankScores]) -> RankScores {
+    let mean = |field: fn(&RankScores) -> f64| mean(&scores.iter().map(field).collect::<Vec<_>>());
+    RankScores {
+        recall_10: mean(|scores| scores.recall_10),
+        recall_20: mean(|scores| scores.recall_20),
+        mrr_10: mean(|scores| scores.mrr_10),
+        ndcg_10: mean(|scores| scores.ndcg_10),
+        hit_1: mean(|scores| scores.hit_1),
+        hit_3: mean(|scores| scores.hit_3),
+        hit_5: mean(|scores| scores.hit_5),
+        hit_10: mean(|scores| scores.hit_10),
     }
 }
 
@@ -150,7 +105,7 @@ mod tests {
     #[test]
     fn scores_of_a_known_ranking() {
         let relevant: HashSet<String> = ["b", "d", "z"].map(str::to_owned).into();
-        let scores = RankScores::of(&["a", "b", "c", "d"], &relevant);
+        let scores = rank_scores(&["a", "b", "c", "d"], &relevant);
         assert!((scores.recall_10 - 2.0 / 3.0).abs() < 1e-9);
         assert!((scores.mrr_10 - 0.5).abs() < 1e-9);
         let ideal = 1.0 + 1.0 / 3_f64.log2() + 0.5;

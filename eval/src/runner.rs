@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use futures::stream::{self, StreamExt};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tributary_retrieval::{Outcome, Principal, Retriever, SearchError, Understander};
 use tributary_schemas::search::{ScoredChunk, SearchRequest};
@@ -15,87 +14,17 @@ use tributary_store::event_log::topics::Topics;
 use tributary_store::manifest::documents::Documents;
 use tributary_store::search_index::SearchIndex;
 
-use crate::diagnosis::{self, CaseRecord, Diagnosis, Target};
-use crate::metrics::{RankScores, mean, percentile};
+use crate::diagnosis::{self, CaseRecord, Target};
+use crate::metrics::{RankScores, mean, mean_scores, percentile, rank_scores};
 use crate::rewrite::rounds;
 use crate::set::{EvaluationSet, Question};
+
+pub use tributary_schemas::evaluation::{Ingest, Latency, Report, TierScores, Tiers};
 
 const PUBLISHERS: usize = 64;
 const STATES_PER_LOOK: usize = 5000;
 /// Looking costs the pipeline time.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
-
-/// What a run reports; `eval run --format json` prints it.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Report {
-    /// Under which name it is kept, once it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<String>,
-    /// Name of the set.
-    pub set: String,
-    /// Documents published.
-    pub documents: usize,
-    /// Questions asked.
-    pub queries: usize,
-    /// What could not be used or asked, each with its place and the reason; it is in no score.
-    pub left_out: Vec<String>,
-    /// Scores by tier.
-    pub tiers: Tiers,
-    /// What became of the cases, and which steps lost them.
-    pub diagnosis: Diagnosis,
-    /// Each of them.
-    #[serde(skip)]
-    pub cases: Vec<CaseRecord>,
-    /// Milliseconds by tier.
-    pub latency_ms: HashMap<String, Latency>,
-    /// How the documents got in.
-    pub ingest: Ingest,
-    /// What it was run with.
-    pub settings: Value,
-}
-
-/// Scores by tier.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Tiers {
-    /// After tier 1.
-    pub coarse: TierScores,
-    /// After tier 2.
-    pub fine: TierScores,
-    /// What the caller gets.
-    #[serde(rename = "final")]
-    pub last: RankScores,
-}
-
-/// What a tier lets through.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct TierScores {
-    /// Share of relevant documents with a chunk among the candidates.
-    pub recall: f64,
-    /// Mean number of candidates.
-    pub candidates: f64,
-}
-
-/// Milliseconds.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Latency {
-    /// Median.
-    pub p50: f64,
-    /// 95th percentile.
-    pub p95: f64,
-}
-
-/// How the documents got in.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Ingest {
-    /// From the first publication to the last document's end.
-    pub seconds: f64,
-    /// Documents by seconds.
-    pub documents_per_second: f64,
-    /// Documents that were unchanged or empty.
-    pub skipped: usize,
-    /// Documents that were given up.
-    pub dead: usize,
-}
 
 /// Told of progress: what is done, of how much.
 pub trait Progress {
@@ -172,7 +101,7 @@ pub async fn run(
         queries: cases.len(),
         left_out,
         tiers,
-        diagnosis: Diagnosis::of(&cases, pipeline.evidence_within),
+        diagnosis: diagnosis::summary(&cases, pipeline.evidence_within),
         cases,
         latency_ms,
         ingest,
@@ -208,9 +137,9 @@ pub(crate) async fn diagnose(
     pipeline: &Pipeline<'_>,
 ) -> Result<CaseRecord, SearchError> {
     let outcome = ask(question, pipeline).await?;
-    let scores = RankScores::of(&documents_of(&outcome), &question.relevant);
+    let scores = rank_scores(&documents_of(&outcome), &question.relevant);
     let searched = (&outcome, pipeline.evidence_within);
-    Ok(CaseRecord::of(question, targets, searched, scores))
+    Ok(diagnosis::case_of(question, targets, searched, scores))
 }
 
 /// Documents of the hits, best first, each once.
@@ -330,10 +259,10 @@ impl Answer {
             .map(|(name, tier)| (name.clone(), tier.ms))
             .collect();
         milliseconds.insert("total".to_owned(), outcome.response.took_ms);
-        let last = RankScores::of(&documents_of(outcome), &question.relevant);
+        let last = rank_scores(&documents_of(outcome), &question.relevant);
         let searched = (outcome, asked.evidence_within);
         Self {
-            case: CaseRecord::of(question, asked.targets, searched, last),
+            case: diagnosis::case_of(question, asked.targets, searched, last),
             coarse: (
                 coverage(&outcome.coarse, question, documents),
                 outcome.coarse.len(),
@@ -383,7 +312,7 @@ fn tiers(answers: &[Answer]) -> Tiers {
     Tiers {
         coarse: tier(|answer| answer.coarse),
         fine: tier(|answer| answer.fine),
-        last: RankScores::mean(&answers.iter().map(|answer| answer.last).collect::<Vec<_>>()),
+        last: mean_scores(&answers.iter().map(|answer| answer.last).collect::<Vec<_>>()),
     }
 }
 

@@ -5,6 +5,7 @@
 mod access;
 mod asking;
 mod conversations;
+mod evaluations;
 mod protocols;
 mod user_profiles;
 
@@ -86,6 +87,7 @@ fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     operations.extend(user_profiles::operations(schemas));
     operations.extend(reindexing(schemas));
     operations.extend(dead_letters(schemas));
+    operations.extend(evaluations::operations(schemas));
     operations.extend(protocols::operations(schemas));
     operations.extend(access::operations(schemas));
     operations.extend(server(schemas));

@@ -12,6 +12,7 @@ use tributary_retrieval::{Asker, Retriever};
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::blobs::Blobs;
 use tributary_store::conversations::SharedConversations;
+use tributary_store::evaluations::RunStore;
 use tributary_store::manifest::dead_letters::DeadLetters;
 use tributary_store::manifest::documents::Documents;
 use tributary_taxonomy::KnowledgeSetCatalog;
@@ -50,6 +51,8 @@ pub struct Parts {
     pub repairing: Arc<dyn Repairing>,
     /// Draws pages of documents.
     pub page_drawing: Arc<dyn PageDrawing>,
+    /// Runs of evaluations that are kept.
+    pub evaluations: RunStore,
     /// Where large bodies and pictures of documents are kept.
     pub blobs: Blobs,
     /// Contents over this size go there.
@@ -70,6 +73,7 @@ pub struct ServerState {
     pub(crate) repairing: Arc<dyn Repairing>,
     pub(crate) page_drawing: Arc<dyn PageDrawing>,
     pub(crate) drawn_pages: Arc<DrawnPages>,
+    pub(crate) evaluations: RunStore,
     pub(crate) blobs: Blobs,
     pub(crate) inline_limit_bytes: usize,
     pub(crate) bodies: Arc<BodyBudget>,
@@ -110,6 +114,7 @@ impl ServerState {
             repairing: parts.repairing,
             page_drawing: parts.page_drawing,
             drawn_pages: Arc::new(DrawnPages::new(config.page_cache_bytes)),
+            evaluations: parts.evaluations,
             blobs: parts.blobs,
             inline_limit_bytes: parts.inline_limit_bytes,
             bodies: Arc::new(BodyBudget::new(

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::ask::{Answer, AskEvent, AskRequest};
 use crate::code_search::{CodeSearchRequest, CodeSearchResponse};
 use crate::conversation::{Conversation, Turn};
+use crate::evaluation::StoredRun;
 use crate::external_step::{
     ExternalChunksReply, ExternalChunksRequest, ExternalReply, ExternalRequest,
 };
@@ -67,6 +68,7 @@ pub const MESSAGES: &[Message] = &[
     message::<Turn>("turn.v1"),
     message::<UserProfile>("user-profile.v1"),
     message::<ReindexOverview>("reindex-overview.v1"),
+    message::<StoredRun>("evaluation-run.v1"),
     message::<ExternalRequest>("external-step-request.v1"),
     message::<ExternalReply>("external-step-reply.v1"),
     message::<ExternalChunksRequest>("external-chunks-request.v1"),

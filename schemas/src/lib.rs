@@ -14,6 +14,7 @@ pub mod document;
 pub mod edition;
 pub mod error;
 pub mod error_kind;
+pub mod evaluation;
 pub mod event;
 pub mod external_step;
 pub mod facets;

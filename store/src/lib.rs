@@ -11,6 +11,7 @@ pub mod config;
 pub mod conversations;
 pub mod damage;
 pub mod data_folder;
+pub mod evaluations;
 pub mod event_log;
 pub mod generations;
 pub mod keys;

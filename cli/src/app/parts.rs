@@ -24,6 +24,7 @@ use tributary_retrieval::{
 use tributary_store::blobs::Blobs;
 use tributary_store::config::{EventLogKind, Stores};
 use tributary_store::data_folder::DataFolder;
+use tributary_store::evaluations::{FOLDER, RunStore};
 use tributary_store::event_log::worker::metrics::WorkerMetrics;
 use tributary_store::keys::KeyRing;
 use tributary_store::manifest::dead_letters::DeadLetters;
@@ -250,6 +251,7 @@ impl Parts {
             reindexing: Arc::new(ReindexSide::new(self)),
             repairing: Arc::new(RepairSide::new(self, config)),
             page_drawing: Arc::new(PageSide::new(&self.conversion)),
+            evaluations: RunStore::new(Path::new(&config.store.data_folder).join(FOLDER)),
             blobs: self.stores.blobs.clone(),
             inline_limit_bytes: config.store.inline_limit_bytes,
             operations: self.operations_parts(config, services),

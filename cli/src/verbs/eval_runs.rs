@@ -8,16 +8,15 @@ use jiff::Timestamp;
 use tributary_eval::Report;
 use tributary_eval::compare::{CaseChange, Comparison, MeasureDifference};
 use tributary_eval::diagnosis::{CaseRecord, Step};
-use tributary_eval::runs::{FORMAT, Listing, RunStore, StoredRun};
+use tributary_schemas::evaluation::{FORMAT, StoredRun};
 use tributary_store::data_folder;
+use tributary_store::evaluations::{FOLDER, Listing, RunStore};
 
 use crate::args::{EvalCompare, EvalRuns, Store};
 use crate::config::Config;
 use crate::print::{self, Outcome};
 use crate::times;
 
-/// Folder in the data folder.
-const FOLDER: &str = "evaluations";
 const QUESTION_WIDTH: usize = 60;
 
 /// The runs of a configuration.

@@ -7,28 +7,26 @@ use super::placement::Target;
 use super::{CaseLevel, CaseRecord, CaseVerdict, Step, Trail, judge};
 use crate::evidence::{holds, normalised};
 
-impl CaseRecord {
-    /// The case of a search, as the answer to the same question leaves it. `targets` are those that
-    /// the search was looked at for.
-    pub fn answered(mut self, targets: &[Target], answer: &Answer) -> Self {
-        for (trail, target) in self.targets.iter_mut().zip(targets) {
-            follow(trail, target, answer);
-        }
-        let has_spans = self.targets.iter().any(|trail| trail.quote.is_some());
-        let suffices = self.level == Some(CaseLevel::Single) && !has_spans;
-        let (verdict, decisive) = judge(&self.targets, suffices);
-        let lost = decisive.filter(|_| verdict != CaseVerdict::Full);
-        let (step, why) = (
-            lost.and_then(|trail| trail.step),
-            lost.map(|trail| trail.why.clone()),
-        );
-        let ranks = decisive.map(|trail| trail.ranks);
-        self.verdict = verdict;
-        self.step = step;
-        self.why = why.unwrap_or_default();
-        self.ranks = ranks.unwrap_or_default();
-        self
+/// The case of a search, as the answer to the same question leaves it. `targets` are those that
+/// the search was looked at for.
+pub fn answered(mut case: CaseRecord, targets: &[Target], answer: &Answer) -> CaseRecord {
+    for (trail, target) in case.targets.iter_mut().zip(targets) {
+        follow(trail, target, answer);
     }
+    let has_spans = case.targets.iter().any(|trail| trail.quote.is_some());
+    let suffices = case.level == Some(CaseLevel::Single) && !has_spans;
+    let (verdict, decisive) = judge(&case.targets, suffices);
+    let lost = decisive.filter(|_| verdict != CaseVerdict::Full);
+    let (step, why) = (
+        lost.and_then(|trail| trail.step),
+        lost.map(|trail| trail.why.clone()),
+    );
+    let ranks = decisive.map(|trail| trail.ranks);
+    case.verdict = verdict;
+    case.step = step;
+    case.why = why.unwrap_or_default();
+    case.ranks = ranks.unwrap_or_default();
+    case
 }
 
 /// From the hits to the answer. What no search found but a source has was found in another way, such

@@ -9,177 +9,62 @@ mod trail;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tributary_retrieval::Outcome;
-use tributary_schemas::ChunkId;
 
-use crate::case::{CaseLevel, Modality, Style};
-use crate::metrics::RankScores;
+use crate::case::CaseLevel;
+use crate::metrics::{RankScores, mean_scores};
 use crate::set::Question;
 
+pub use answered::answered;
 pub use placement::{Target, place};
-pub use trail::{Ranks, Searched, Trail};
+pub use trail::Searched;
+pub use tributary_schemas::evaluation::{
+    CaseHit, CaseRecord, CaseVerdict, Diagnosis, GroupScores, Ranks, Step, Trail,
+};
 
 /// Cases that a report shows.
 const WORST: usize = 10;
 
-/// How much of what a question needs is among the first hits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CaseVerdict {
-    /// Nothing.
-    None,
-    /// Some.
-    Partial,
-    /// All.
-    Full,
-}
-
-impl CaseVerdict {
-    /// As in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Partial => "partial",
-            Self::Full => "full",
-        }
-    }
-}
-
-/// Steps that can lose what a question needs, along the route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Step {
-    /// The document is dead, skipped, deleted or was never published.
-    NotIndexed,
-    /// The converted document lacks it.
-    Conversion,
-    /// The converted document has it, no single chunk does.
-    Chunking,
-    /// The search's filter keeps the document out.
-    Filter,
-    /// Tier 1 did not find it.
-    Coarse,
-    /// Tier 2 did not keep it, or ranked it too low where no reranker runs.
-    Fine,
-    /// The reranker ranked it too low.
-    Rerank,
-    /// It ranked among the first and is no hit: folded, or cut off.
-    Packing,
-    /// The answer does not use it.
-    Answer,
-}
-
-impl Step {
-    /// As in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NotIndexed => "not_indexed",
-            Self::Conversion => "conversion",
-            Self::Chunking => "chunking",
-            Self::Filter => "filter",
-            Self::Coarse => "coarse",
-            Self::Fine => "fine",
-            Self::Rerank => "rerank",
-            Self::Packing => "packing",
-            Self::Answer => "answer",
-        }
-    }
-}
-
-/// A hit of a case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CaseHit {
-    /// Position, from 1.
-    pub rank: usize,
-    /// Document.
-    pub document_id: String,
-    /// Chunk.
-    pub chunk_id: ChunkId,
-    /// Titles above it.
-    pub section_path: Vec<String>,
-    /// Final score.
-    pub score: f32,
-}
-
-/// One question and what became of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CaseRecord {
-    /// Identifier in the set.
-    pub id: String,
-    /// As asked.
-    pub question: String,
-    /// See [`CaseLevel`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level: Option<CaseLevel>,
-    /// See [`Style`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub style: Option<Style>,
-    /// See [`Modality`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub modality: Option<Modality>,
-    /// How much was found.
-    pub verdict: CaseVerdict,
-    /// The step that lost it, where not all was found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<Step>,
-    /// How, in words.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub why: String,
-    /// Ranks of what was lost; of what was found last where all was found.
-    pub ranks: Ranks,
-    /// Each thing that it needs.
-    pub targets: Vec<Trail>,
-    /// The hits that count.
-    pub hits: Vec<CaseHit>,
-    /// Scores of all hits by documents.
-    pub scores: RankScores,
-    /// What was done in a lesser way than configured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub degraded: Vec<String>,
-}
-
-impl CaseRecord {
-    /// Of a search with `explain`, of whose hits the first `top_k` count.
-    pub fn of(
-        question: &Question,
-        targets: &[Target],
-        (outcome, top_k): (&Outcome, usize),
-        scores: RankScores,
-    ) -> Self {
-        let searched = Searched::new(outcome, top_k);
-        let trails: Vec<Trail> = targets
-            .iter()
-            .map(|target| searched.trail(target))
-            .collect();
-        let case = &question.case;
-        let suffices = case.level == Some(CaseLevel::Single) && case.evidence.is_empty();
-        let (verdict, decisive) = judge(&trails, suffices);
-        let lost = decisive.filter(|_| verdict != CaseVerdict::Full);
-        let hits = outcome.response.hits.iter().take(top_k);
-        Self {
-            id: question.id.clone(),
-            question: question.text.clone(),
-            level: case.level,
-            style: case.style,
-            modality: case.modality,
-            verdict,
-            step: lost.and_then(|trail| trail.step),
-            why: lost.map(|trail| trail.why.clone()).unwrap_or_default(),
-            ranks: decisive.map(|trail| trail.ranks).unwrap_or_default(),
-            hits: hits
-                .map(|hit| CaseHit {
-                    rank: hit.rank,
-                    document_id: hit.document_id.clone(),
-                    chunk_id: hit.chunk_id,
-                    section_path: hit.section_path.clone(),
-                    score: hit.score,
-                })
-                .collect(),
-            scores,
-            degraded: outcome.response.degraded.clone(),
-            targets: trails,
-        }
+/// The case of a search with `explain`, of whose hits the first `top_k` count.
+pub fn case_of(
+    question: &Question,
+    targets: &[Target],
+    (outcome, top_k): (&Outcome, usize),
+    scores: RankScores,
+) -> CaseRecord {
+    let searched = Searched::new(outcome, top_k);
+    let trails: Vec<Trail> = targets
+        .iter()
+        .map(|target| searched.trail(target))
+        .collect();
+    let case = &question.case;
+    let suffices = case.level == Some(CaseLevel::Single) && case.evidence.is_empty();
+    let (verdict, decisive) = judge(&trails, suffices);
+    let lost = decisive.filter(|_| verdict != CaseVerdict::Full);
+    let hits = outcome.response.hits.iter().take(top_k);
+    CaseRecord {
+        id: question.id.clone(),
+        question: question.text.clone(),
+        level: case.level,
+        style: case.style,
+        modality: case.modality,
+        verdict,
+        step: lost.and_then(|trail| trail.step),
+        why: lost.map(|trail| trail.why.clone()).unwrap_or_default(),
+        ranks: decisive.map(|trail| trail.ranks).unwrap_or_default(),
+        hits: hits
+            .map(|hit| CaseHit {
+                rank: hit.rank,
+                document_id: hit.document_id.clone(),
+                chunk_id: hit.chunk_id,
+                section_path: hit.section_path.clone(),
+                score: hit.score,
+            })
+            .collect(),
+        scores,
+        degraded: outcome.response.degraded.clone(),
+        targets: trails,
     }
 }
 
@@ -207,46 +92,18 @@ pub fn judge(trails: &[Trail], one_suffices: bool) -> (CaseVerdict, Option<&Trai
     (verdict, trails.iter().min_by_key(furthest))
 }
 
-/// What a report says of all cases together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Diagnosis {
-    /// Hits among which evidence counts.
-    pub top_k: usize,
-    /// Cases by verdict.
-    pub verdicts: BTreeMap<String, usize>,
-    /// Cases that are not full, by the step that lost them.
-    pub steps: BTreeMap<Step, usize>,
-    /// The first of those, the worst first.
-    pub worst: Vec<CaseRecord>,
-    /// Scores by what cases say of themselves: `level`, `style`, `modality`, then the value.
-    pub groups: BTreeMap<String, BTreeMap<String, GroupScores>>,
-}
-
-/// Scores of a part of the cases.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GroupScores {
-    /// Cases.
-    pub cases: usize,
-    /// By verdict.
-    pub verdicts: BTreeMap<String, usize>,
-    /// Means.
-    pub scores: RankScores,
-}
-
-impl Diagnosis {
-    /// Of all cases of a run.
-    pub fn of(cases: &[CaseRecord], top_k: usize) -> Self {
-        let mut steps = BTreeMap::new();
-        for step in cases.iter().filter_map(|case| case.step) {
-            *steps.entry(step).or_default() += 1;
-        }
-        Self {
-            top_k,
-            verdicts: verdicts(cases),
-            steps,
-            worst: worst(cases),
-            groups: groups(cases),
-        }
+/// What is said of all cases of a run together.
+pub fn summary(cases: &[CaseRecord], top_k: usize) -> Diagnosis {
+    let mut steps = BTreeMap::new();
+    for step in cases.iter().filter_map(|case| case.step) {
+        *steps.entry(step).or_default() += 1;
+    }
+    Diagnosis {
+        top_k,
+        verdicts: verdicts(cases),
+        steps,
+        worst: worst(cases),
+        groups: groups(cases),
     }
 }
 
@@ -287,7 +144,7 @@ fn groups(cases: &[CaseRecord]) -> BTreeMap<String, BTreeMap<String, GroupScores
         let group = GroupScores {
             cases: cases.len(),
             verdicts: verdicts(cases),
-            scores: RankScores::mean(&scores),
+            scores: mean_scores(&scores),
         };
         groups
             .entry(field.to_owned())

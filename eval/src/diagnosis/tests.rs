@@ -257,10 +257,10 @@ fn an_answer_must_cite_what_was_found() {
             case: crate::case::Case::default(),
         };
         let scores = RankScores::default();
-        CaseRecord::of(&question, &[carried()], (&made.outcome(), 2), scores)
+        case_of(&question, &[carried()], (&made.outcome(), 2), scores)
     };
     let after = |found, answer: &tributary_schemas::ask::Answer| {
-        let case = case(found).answered(&[carried()], answer);
+        let case = answered(case(found), &[carried()], answer);
         (case.verdict, case.step)
     };
     let full = (CaseVerdict::Full, None);

@@ -2,48 +2,13 @@
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
 use tributary_retrieval::Outcome;
+use tributary_schemas::evaluation::{Ranks, Step, Trail};
 use tributary_schemas::search::{Hit, ScoredChunk};
 use tributary_schemas::{ChunkId, DocumentHeader};
 
-use super::Step;
 use super::placement::{Carrier, Placement, Target};
 use crate::evidence::{holds, normalised};
-
-/// Ranks, from 1, of the best chunk that carries a target; none where it was not among what the
-/// step handed on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ranks {
-    /// Tier 1, of all its candidates.
-    pub coarse: Option<usize>,
-    /// Tier 2, of what it keeps.
-    pub fine: Option<usize>,
-    /// Tier 3; none too where it did not run.
-    pub rerank: Option<usize>,
-    /// Among the hits.
-    pub hit: Option<usize>,
-}
-
-/// What became of a target in a search.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trail {
-    /// Document of the set.
-    pub document: String,
-    /// What stands there, where the set names a span.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quote: Option<String>,
-    /// Whether one of the first hits has it.
-    pub found: bool,
-    /// The step that lost it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<Step>,
-    /// How, in words.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub why: String,
-    /// Where it was at each step.
-    pub ranks: Ranks,
-}
 
 /// A search that is looked at.
 pub struct Searched<'a> {

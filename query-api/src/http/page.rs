@@ -23,6 +23,9 @@ const KEEP: &str = "public, max-age=31536000, immutable";
 /// See [`KEEP`].
 const ASK_AGAIN: &str = "no-cache";
 
+/// Modules that only some views import, once they are shown: a first visit does not ask for them.
+const LATER: [&str; 1] = ["vendor/uplot.js"];
+
 /// A path below `/page/` (or one of the two above) and what is there.
 type File = (&'static str, &'static [u8]);
 
@@ -44,6 +47,7 @@ const PAGE_FILES: &[File] = files![
     "live.js",
     "main.js",
     "parts/careful.js",
+    "parts/chart.js",
     "parts/copy.js",
     "parts/dialog.js",
     "parts/marking.js",
@@ -64,6 +68,9 @@ const PAGE_FILES: &[File] = files![
     "vendor/htm.js",
     "vendor/preact.LICENSE.txt",
     "vendor/preact.js",
+    "vendor/uplot.LICENSE.txt",
+    "vendor/uplot.css",
+    "vendor/uplot.js",
     "views/answer_table.js",
     "views/ask.js",
     "views/ask_history.js",
@@ -75,6 +82,10 @@ const PAGE_FILES: &[File] = files![
     "views/dead_letters.js",
     "views/document.js",
     "views/documents.js",
+    "views/evaluation.js",
+    "views/evaluation_cases.js",
+    "views/evaluation_run.js",
+    "views/evaluation_scores.js",
     "views/explain.js",
     "views/hit.js",
     "views/judge.js",
@@ -127,10 +138,10 @@ fn digits(hash: &blake3::Hash) -> String {
     hash.to_hex().chars().take(TAG_DIGITS).collect()
 }
 
-/// `index.html` with the addresses of this version, and all modules named.
+/// `index.html` with the addresses of this version, and all modules named but those for later.
 fn index_html() -> String {
     let modules = PAGE_FILES.iter().map(|(path, _)| path);
-    let modules = modules.filter(|path| path.ends_with(".js"));
+    let modules = modules.filter(|path| path.ends_with(".js") && !LATER.contains(path));
     let links: String = modules
         .map(|path| format!("  <link rel=\"modulepreload\" href=\"page/{path}\">\n"))
         .collect();

@@ -199,7 +199,7 @@ fn refusal(request: &ServiceRequest, host_names: &[String]) -> Option<Problem> {
 }
 
 /// Paths below `/v1` that take parameters in their address when they are read.
-const WITH_PARAMETERS: [&str; 10] = [
+const WITH_PARAMETERS: [&str; 12] = [
     "/v1/conversations",
     "/v1/conversations/{id}/export",
     "/v1/conversations/{id}/turns",
@@ -208,6 +208,8 @@ const WITH_PARAMETERS: [&str; 10] = [
     "/v1/documents",
     "/v1/documents/{id:.+}",
     "/v1/dead-letters",
+    "/v1/evaluations",
+    "/v1/evaluations/{id}",
     "/v1/tables",
     "/v1/tables/{id}",
 ];

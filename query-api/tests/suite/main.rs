@@ -9,6 +9,7 @@ mod course;
 mod dify;
 mod door;
 mod error_map;
+mod evaluations;
 mod http;
 mod judging;
 mod mcp;

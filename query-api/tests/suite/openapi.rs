@@ -5,6 +5,7 @@ use tributary_query_api::openapi;
 use tributary_store::conversations::{NewTurn, TurnEnd};
 
 use crate::common::client::{Answer, Server};
+use crate::evaluations::keep_run;
 
 #[test]
 fn the_committed_description_is_the_generated_one() {
@@ -241,6 +242,13 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
         None,
     ),
     ("delete", "/v1/dead-letters", "/v1/dead-letters", None),
+    ("get", "/v1/evaluations", "/v1/evaluations?limit=5", None),
+    (
+        "get",
+        "/v1/evaluations/{id}",
+        "/v1/evaluations/before?verdict=none&step=fine&limit=1",
+        None,
+    ),
     ("get", "/health/livez", "/health/livez", None),
     ("get", "/health/readyz", "/health/readyz", None),
     ("get", "/metrics", "/metrics", None),
@@ -336,6 +344,7 @@ async fn every_operation_answers_as_described() {
     called.sort();
     assert_eq!(called, described, "every operation is called once");
     let (conversation, turn) = asked(&server).await;
+    keep_run(&server, "before", 1);
     for (method, path, address, body) in CALLS {
         let address = address
             .replace("CONVERSATION", &conversation)

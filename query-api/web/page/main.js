@@ -9,6 +9,7 @@ import { Ask } from "./views/ask.js";
 import { DeadLetters, useDeadLetterCount } from "./views/dead_letters.js";
 import { DocumentView } from "./views/document.js";
 import { Documents } from "./views/documents.js";
+import { Evaluation } from "./views/evaluation.js";
 import { Judge } from "./views/judge.js";
 import { Operations, useHealth } from "./views/operations.js";
 import { Report } from "./views/report.js";
@@ -25,6 +26,7 @@ const VIEWS = {
   documents: Documents,
   sets: Sets,
   "dead-letters": DeadLetters,
+  evaluation: Evaluation,
   operations: Operations,
 };
 

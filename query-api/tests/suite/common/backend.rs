@@ -1,7 +1,7 @@
 //! What a server of the tests is made of: a real log, an index in memory, and requests for a
 //! reindex that nobody fulfils.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -32,6 +32,7 @@ use tributary_schemas::{
 use tributary_store::blobs::Blobs;
 use tributary_store::conversations::embedded::EmbeddedConversations;
 use tributary_store::conversations::{self, Settling, SharedConversations};
+use tributary_store::evaluations::RunStore;
 use tributary_store::event_log::dead_letter::{self, Failure};
 use tributary_store::event_log::embedded::{self, EmbeddedEventLog};
 use tributary_store::event_log::stage::Output;
@@ -87,6 +88,8 @@ pub struct Kept {
     pub index: Arc<MemoryIndex>,
     /// What was asked and answered.
     pub conversations: SharedConversations,
+    /// Runs of evaluations.
+    pub evaluations: PathBuf,
     dead_letters: Arc<DeadLetters>,
     topics: Topics,
     blobs: Blobs,
@@ -159,6 +162,7 @@ impl Kept {
             dead_letters,
             topics,
             blobs,
+            evaluations: folder.path().join("evaluations"),
             _folder: folder,
         }
     }
@@ -464,6 +468,7 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
         reindexing: Arc::new(MemoryReindexing::default()),
         repairing: Arc::new(NothingToRepair),
         page_drawing: Arc::new(FirstPage),
+        evaluations: RunStore::new(kept.evaluations.clone()),
         blobs: kept.blobs(),
         inline_limit_bytes: 50_000,
         operations: OperationsParts {

@@ -1,0 +1,143 @@
+// Evaluations on the page, of runs that the real `tributary eval run` made. By hand:
+//   TRIBUTARY_BINARY=target/release/tributary TRIBUTARY_CHROMIUM="$(.ci/browser/fetch)" node --test .ci/browser/evaluation.test.mjs
+// TRIBUTARY_SCREENSHOTS=FOLDER keeps pictures; TRIBUTARY_PAGE=query-api/web/page takes the page from there instead of from the binary.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+
+import { assertAccessible, launch, openPage, picture } from "./browser.mjs";
+import { Server } from "./server.mjs";
+
+const binary = path.resolve(process.env.TRIBUTARY_BINARY);
+const FILLERS = 40;
+
+const DOCUMENTS = [
+  { _id: "tilt", title: "Tilt", text: "The tilt of the antenna is set by software." },
+  { _id: "power", title: "Power", text: "The greatest power of the transmitter is 23 dBm." },
+  { _id: "ca", title: "载波聚合", text: "载波聚合由高层信令配置，辅小区随后激活。" },
+  { _id: "tick", title: "Tick", text: "The timer interrupt counts the time slice of a task down." },
+  ...Array.from({ length: FILLERS }, (_, at) => ({ _id: `filler-${at}`, title: `Antenna ${at}`, text: `Antenna ${at} has a cable and a connector of kind ${at}.` })),
+];
+
+const QUESTIONS = [
+  { _id: "q-tilt", text: "how is the tilt of the antenna set", style: "verbatim", level: "single", modality: "text", evidence: [{ document: "tilt", quote: "set by software" }] },
+  { _id: "q-power", text: "greatest power of the transmitter", style: "verbatim", evidence: [{ document: "power", quote: "23 dBm" }] },
+  { _id: "q-ca", text: "怎么配置载波聚合", style: "noisy", level: "multi_hop", evidence: [{ document: "ca", quote: "高层信令" }, { document: "tilt", quote: "a quote that no document has" }] },
+  { _id: "q-filter", text: "what does the timer interrupt count", request: { filter: { sources: ["elsewhere"] } } },
+  { _id: "q-lost", text: "antenna cable connector kind", evidence: [{ document: "tick", quote: "counts the time slice" }] },
+  { _id: "q-empty", text: "" },
+];
+
+const RELEVANT = [["q-tilt", "tilt"], ["q-power", "power"], ["q-ca", "ca"], ["q-filter", "tick"], ["q-lost", "tick"], ["q-empty", "tick"]];
+
+let browser;
+let server;
+
+/** Runs the set as users do; the run is kept where the server looks. */
+async function evaluate(...more) {
+  const folder = path.join(server.folder, "radio");
+  const lines = (all) => all.map((one) => `${JSON.stringify(one)}\n`).join("");
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, "corpus.jsonl"), lines(DOCUMENTS));
+  await writeFile(path.join(folder, "queries.jsonl"), lines(QUESTIONS));
+  await writeFile(path.join(folder, "qrels.tsv"), `query\tdocument\tscore\n${RELEVANT.map(([question, document]) => `${question}\t${document}\t1\n`).join("")}`);
+  const store = path.join(server.folder, "data", "evaluations");
+  await promisify(execFile)(binary, ["eval", "run", "--set", folder, "--store", store, "--format", "json", ...more], { cwd: server.folder, env: server.environment });
+}
+
+before(async () => {
+  server = await Server.start(binary);
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const open = (t, address, options) => openPage(t, browser, server.url, address, options);
+const region = (page, name) => page.getByRole("region", { name });
+
+test("without a run the page says how to make one, and no visit loads the charts before they are shown", async (t) => {
+  const page = await open(t, "search");
+  const asked = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await page.reload();
+  await page.getByRole("searchbox").first().waitFor();
+  await page.getByRole("link", { name: "Evaluation", exact: true }).click();
+  await page.getByText("tributary eval run --set DIR").waitFor();
+  assert.ok(asked.some((url) => url.endsWith("/vendor/preact.js")), "modules are seen");
+  assert.deepEqual(asked.filter((url) => url.includes("uplot")), []);
+  await assertAccessible(page, "no run");
+  await picture(page, "evaluation-none");
+});
+
+test("runs over time, what each tier keeps, what was lost where, and a case in both runs", async (t) => {
+  await evaluate("--top-k", "3");
+  await evaluate("--top-k", "1", "--understand");
+  await writeFile(path.join(server.folder, "data", "evaluations", "torn.json"), "{");
+  const page = await open(t, "evaluation");
+  await page.locator(".plot canvas").waitFor();
+  const runs = region(page, "Runs, the newest first").locator("tbody tr");
+  assert.equal(await runs.count(), 2);
+  assert.match(await page.locator("details.notice").first().innerText(), /1 file in the folder of runs is none/);
+  assert.match(await region(page, "What each tier keeps").innerText(), /Tier 1[\s\S]*Tier 2[\s\S]*Answer[\s\S]*Evidence/);
+  assert.match(await region(page, "Which step lost it").innerText(), /Conversion\s+1[\s\S]*Filter\s+1/);
+  assert.match(await region(page, "By level, style and modality").innerText(), /Style: noisy\s+1/);
+  assert.match(await page.getByText("line of the set could not be used").innerText(), /^1 line/);
+  const cases = region(page, "Cases, the worst first").locator("tbody tr");
+  assert.equal(await cases.count(), 5);
+  assert.match(await cases.last().innerText(), /Full/);
+  await assertAccessible(page, "runs");
+  await picture(page, "evaluation");
+
+  await page.getByRole("button", { name: "Conversion" }).click();
+  await page.getByRole("status").getByText("1 case", { exact: true }).waitFor();
+  assert.match(page.url(), /step=conversion/);
+  await page.getByRole("button", { name: "怎么配置载波聚合" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.locator("section").nth(1).waitFor();
+  await dialog.locator("section").first().locator(".targets li").nth(1).waitFor();
+  for (const at of [0, 1]) {
+    const trace = await dialog.locator("section").nth(at).innerText();
+    assert.match(trace, /Partial[\s\S]*lost by: Conversion[\s\S]*ca “?高层信令[\s\S]*Tier 1 1/);
+  }
+  await assertAccessible(page, "case");
+  await picture(page, "evaluation-case");
+  await dialog.getByRole("link", { name: "Search this question" }).click();
+  await page.locator(".results-list, .search").first().waitFor();
+  assert.match(decodeURIComponent(page.url()), /#\/search\?q=怎么配置载波聚合&explain=1/);
+});
+
+test("the other run is chosen by keyboard, and a case that it does not have is said to be missing", async (t) => {
+  await evaluate("--limit", "2");
+  const page = await open(t, "evaluation");
+  await page.locator(".plot canvas").waitFor();
+  const shown = () => page.getByRole("radio", { name: /^Show / });
+  assert.ok(await shown().first().isChecked(), "the newest is shown");
+  await shown().first().focus();
+  await page.keyboard.press("ArrowDown");
+  await page.waitForURL(/run=/);
+  assert.ok(await shown().nth(1).isChecked());
+  await page.getByRole("radio", { name: /^Compare with / }).first().click();
+  await page.waitForURL(/against=/);
+  await page.getByRole("button", { name: "antenna cable connector kind" }).click();
+  await page.getByRole("dialog").getByText("This run has no such case.").waitFor();
+});
+
+test("narrow, dark and in Chinese", async (t) => {
+  const page = await open(t, "evaluation", { width: 390, dark: true, language: "zh-CN" });
+  await page.locator(".plot canvas").waitFor();
+  await page.getByText("丢在哪一步").first().waitFor();
+  await page.locator(".cases tbody tr").first().waitFor();
+  assert.doesNotMatch(await page.locator("main").innerText(), /evaluation\.\w/, "every text has words");
+  await assertAccessible(page, "narrow and dark");
+  await picture(page, "evaluation-zh-narrow-dark");
+  await page.locator(".cases button").first().click();
+  await page.getByRole("dialog").locator(".targets li").first().waitFor();
+  await assertAccessible(page, "a case, narrow and dark");
+  await picture(page, "evaluation-case-zh-narrow-dark");
+});
