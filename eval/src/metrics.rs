@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn nothing_found_scores_a_plain_zero() {
-        let scores = RankScores::of(&["a"], &["b".to_owned()].into());
+        let scores = rank_scores(&["a"], &["b".to_owned()].into());
         let negative = scores
             .named()
             .iter()

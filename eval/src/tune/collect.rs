@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use tributary_retrieval::{Evidence, Principal, WeightFeatures};
 use tributary_schemas::ChunkId;
 
-use crate::metrics::RankScores;
+use crate::metrics::rank_scores;
 use crate::runner::{Pipeline, Progress, ingest, request};
 use crate::set::{EvaluationSet, Question};
 
@@ -99,6 +99,6 @@ fn curve(question: &Question, evidence: &Evidence, documents: &HashMap<ChunkId, 
             .map(String::as_str)
             .filter(|document| seen.insert(*document))
             .collect();
-        RankScores::of(&ranking, &question.relevant).ndcg_10
+        rank_scores(&ranking, &question.relevant).ndcg_10
     })
 }

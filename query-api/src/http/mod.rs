@@ -148,8 +148,8 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(PUBLISH.get(dead_letters::show))
                 .route(PUBLISH.delete(dead_letters::forget)),
         )
-        .service(resource("/v1/evaluations").route(web::get().to(evaluations::list)))
-        .service(resource("/v1/evaluations/{id}").route(web::get().to(evaluations::show)))
+        .service(resource("/v1/evaluations").route(ADMINISTER.get(evaluations::list)))
+        .service(resource("/v1/evaluations/{id}").route(ADMINISTER.get(evaluations::show)))
         .configure(conversation_routes)
         .service(resource("/v1/chat/completions").route(READ.post(openai::complete)))
         .service(resource("/v1/models").route(READ.get(openai::list)))
