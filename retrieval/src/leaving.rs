@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use tributary_schemas::{ChunkId, DocumentHeader, Filter, Result};
-use tributary_store::search_index::{SearchIndex, StoredChunk};
+use tributary_store::search_index::{SearchIndex, StoredChunk, VectorField, VectorQuery};
 
 /// The chunks, in the order of the ids; `None` for those that do not exist (any more) and those
 /// that the filter does not allow.
@@ -23,6 +23,36 @@ pub async fn fetch(
         .into_iter()
         .map(|stored| stored.filter(|stored| may_leave(&stored.document, filter)))
         .collect())
+}
+
+/// Chunks with one picture that are looked at: they may change between the two readings.
+const LOOKED_AT: usize = 10;
+
+/// Whether a chunk that the filter allows shows a picture; the filter has it as its condition.
+pub async fn shows(index: &dyn SearchIndex, image: &str, filter: &Filter) -> Result<bool> {
+    let generations = index.status().await?;
+    let Some(serving) = generations.iter().find(|one| one.serving) else {
+        return Ok(false);
+    };
+    // Vectors find something for any question: whatever meets the filter.
+    let mut any = vec![0.0; serving.settings.coarse_dimensions];
+    if let Some(first) = any.first_mut() {
+        *first = 1.0;
+    }
+    let generation = Some(serving.name.as_str());
+    let query = VectorQuery {
+        generation,
+        vector: &any,
+        field: VectorField::Coarse,
+        filter,
+        candidates: None,
+        limit: LOOKED_AT,
+    };
+    let found = index.vector(query).await?;
+    let chunks: Vec<ChunkId> = found.iter().map(|found| found.chunk_id).collect();
+    let stored = fetch(index, generation, &chunks, filter).await?;
+    let has_it = |stored: &StoredChunk| stored.chunk.images.iter().any(|own| own == image);
+    Ok(stored.iter().flatten().any(has_it))
 }
 
 /// Whether a caller may see a stored document under at least one name.

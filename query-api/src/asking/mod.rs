@@ -21,10 +21,13 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tributary_retrieval::{Asked, Asker, Events, Principal, SearchError};
 use tributary_schemas::ask::{Answer, AskEvent, AskFailure, AskRequest};
-use tributary_schemas::conversation::Turn;
-use tributary_store::conversations::{NewTurn, SharedConversations};
+use tributary_schemas::Result;
+use tributary_schemas::conversation::{Turn, TurnState};
+use tributary_store::conversations::{NewTurn, SharedConversations, TurnQuery};
 
+use crate::http::conversations::of_conversation;
 use crate::http::user_profiles;
+use crate::http::withholding::Withholding;
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::trace_id;
@@ -39,6 +42,9 @@ use runs::Runs;
 
 /// Longest time that a question may ask for its answer to go on unread, in milliseconds.
 const MAXIMUM_ABANDONED_AFTER_MS: u64 = 60_000;
+
+/// Turns of a conversation that are looked through at a time.
+const TURNS_AT_ONCE: usize = 50;
 
 /// Takes questions.
 pub struct Asking {
@@ -141,7 +147,7 @@ impl Asking {
         };
         let conversation = request.conversation_id.as_deref();
         let recorded = match self.recorded(conversation, turn, &principal).await? {
-            Some(Begun::Known(turn)) => return self.known(*turn, &principal),
+            Some(Begun::Known(turn)) => return self.known(*turn, &principal).await,
             Some(Begun::New(recorded)) => Some(recorded),
             None => None,
         };
@@ -205,13 +211,63 @@ impl Asking {
         };
         let rounds = self.asker.config().rounds;
         let store = &self.conversations;
+        let withheld = self.withholds(principal, conversation).await;
+        let is_withheld = withheld.map_err(of_conversation)?;
         let begun = Recorded::begin(store, principal, conversation, turn, rounds).await?;
-        Ok(Some(begun))
+        Ok(Some(match begun {
+            Begun::New(recorded) if is_withheld => Begun::New(recorded.without_memory()),
+            begun => begun,
+        }))
+    }
+
+    fn withholding(&self, principal: &Principal) -> Withholding {
+        Withholding::new(Arc::clone(self.asker.retriever()), principal.clone())
+    }
+
+    /// Whether something of a conversation is withheld: then nothing of it is remembered, as what
+    /// was summed up cannot be told apart.
+    async fn withholds(&self, principal: &Principal, conversation: &str) -> Result<bool> {
+        if principal.viewer.is_none() {
+            return Ok(false);
+        }
+        let withholding = self.withholding(principal);
+        let mut after: Option<String> = None;
+        loop {
+            let query = TurnQuery {
+                newest_first: false,
+                after: after.as_deref(),
+                limit: TURNS_AT_ONCE,
+            };
+            let owner = recorded::owner(principal);
+            let page = self.conversations.turns(owner, conversation, query).await?;
+            for turn in &page.items {
+                if withholding.withholds(turn).await? {
+                    return Ok(true);
+                }
+            }
+            match page.next {
+                Some(next) => after = Some(next),
+                None => return Ok(false),
+            }
+        }
     }
 
     /// A turn that was there already: on its way, or over.
-    fn known(&self, turn: Turn, principal: &Principal) -> std::result::Result<AskEvents, Problem> {
-        if let Ok(events) = self.resume(&turn.id, 0, principal) {
+    async fn known(
+        &self,
+        turn: Turn,
+        principal: &Principal,
+    ) -> std::result::Result<AskEvents, Problem> {
+        let mut shown = self.withholding(principal).shown(vec![turn]).await?;
+        let turn = shown.pop().ok_or_else(|| {
+            Problem::new(Code::Internal, "a turn that was there is there no more")
+        })?;
+        let is_withheld = turn.state == TurnState::Failed;
+        if let Some(events) = self
+            .resume(&turn.id, 0, principal)
+            .ok()
+            .filter(|_| !is_withheld)
+        {
             return Ok(events);
         }
         let run = Run::new(turn.id.clone(), principal.clone());

@@ -82,7 +82,7 @@ async fn answered(
     request: &HttpRequest,
     mut wanted: AskRequest,
 ) -> Result<HttpResponse, Problem> {
-    resolve_names(state, &mut wanted.filter).await?;
+    resolve_names(state, &mut wanted.filter, &caller.principal).await?;
     let key = idempotency_key(request)?;
     let events = state.asking.ask(wanted, caller.principal, key).await?;
     if accepts_events(request) {

@@ -66,6 +66,8 @@ impl Keyed {
         let new = NewKey {
             name: "test".to_owned(),
             roles,
+            groups: Vec::new(),
+            clearance: 0,
             expires_ms,
         };
         let (key, secret) = self.file.create(new, NOW).unwrap();
