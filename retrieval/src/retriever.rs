@@ -141,7 +141,8 @@ impl Retriever {
             ..Filter::default()
         };
         let filter = self.filter(&wanted, principal)?;
-        Ok(leaving::shows(self.index.as_ref(), image, &filter).await?)
+        let serving = self.serving.current();
+        Ok(leaving::shows(self.index.as_ref(), &serving, image, &filter).await?)
     }
 
     /// Whether all of these documents are there and can be seen under the wishes: for texts that

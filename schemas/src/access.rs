@@ -115,7 +115,10 @@ impl Viewer {
         let is_user = |user: &String| access.users.contains(user);
         access.is_for_everybody()
             || self.user.as_ref().is_some_and(is_user)
-            || self.groups.iter().any(|group| access.groups.contains(group))
+            || self
+                .groups
+                .iter()
+                .any(|group| access.groups.contains(group))
     }
 
     /// The same for a document by itself. Exact duplicates have the same rights.
@@ -209,9 +212,11 @@ mod tests {
         let groups: [&[&str]; 4] = [&[], &["a"], &["甲", "c"], &["u"]];
         let mut viewers = vec![Viewer::nobody()];
         for groups in groups {
-            for (user, clearance, sees_unstated) in
-                [(None, 0, false), (Some("u"), 1, true), (Some("a"), 255, false)]
-            {
+            for (user, clearance, sees_unstated) in [
+                (None, 0, false),
+                (Some("u"), 1, true),
+                (Some("a"), 255, false),
+            ] {
                 viewers.push(Viewer {
                     groups: names(groups),
                     user: user.map(str::to_owned),

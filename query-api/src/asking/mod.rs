@@ -20,9 +20,9 @@ use futures::{FutureExt, Stream, StreamExt};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tributary_retrieval::{Asked, Asker, Events, Principal, SearchError};
-use tributary_schemas::ask::{Answer, AskEvent, AskFailure, AskRequest};
 use tributary_schemas::Result;
-use tributary_schemas::conversation::{Turn, TurnState};
+use tributary_schemas::ask::{Answer, AskEvent, AskFailure, AskRequest};
+use tributary_schemas::conversation::Turn;
 use tributary_store::conversations::{NewTurn, SharedConversations, TurnQuery};
 
 use crate::http::conversations::of_conversation;
@@ -258,18 +258,12 @@ impl Asking {
         turn: Turn,
         principal: &Principal,
     ) -> std::result::Result<AskEvents, Problem> {
-        let mut shown = self.withholding(principal).shown(vec![turn]).await?;
-        let turn = shown.pop().ok_or_else(|| {
-            Problem::new(Code::Internal, "a turn that was there is there no more")
-        })?;
-        let is_withheld = turn.state == TurnState::Failed;
-        if let Some(events) = self
-            .resume(&turn.id, 0, principal)
-            .ok()
-            .filter(|_| !is_withheld)
-        {
+        if let Ok(events) = self.resume(&turn.id, 0, principal).await {
             return Ok(events);
         }
+        let mut shown = self.withholding(principal).shown(vec![turn]).await?;
+        let gone = || Problem::new(Code::Internal, "a turn that was there is there no more");
+        let turn = shown.pop().ok_or_else(gone)?;
         let run = Run::new(turn.id.clone(), principal.clone());
         run.push(recorded::last_event(turn)?);
         Ok(read(&run, 0))
@@ -277,14 +271,19 @@ impl Asking {
 
     /// The events of an answer after the first `seen`; the last one again for who has seen all, so
     /// that every stream has an end. `not_found` for one that is not known (any more), or that
-    /// somebody else asked for; `invalid` if it has fewer events.
-    pub fn resume(
+    /// somebody else asked for, or that was made of what they may not see any more; `invalid` if it
+    /// has fewer events.
+    pub async fn resume(
         &self,
         id: &str,
         seen: usize,
         principal: &Principal,
     ) -> std::result::Result<AskEvents, Problem> {
         let run = self.run(id, principal)?;
+        let withholding = self.withholding(principal);
+        if withholding.withholds_what_names(&run.so_far()).await? {
+            return Err(self.unknown(id));
+        }
         let (count, is_over) = (run.count(), run.over_for().is_some());
         if seen > count {
             let what = format!("answer `{id}` has no event {seen} yet, its last one is {count}");
@@ -307,12 +306,14 @@ impl Asking {
 
     fn run(&self, id: &str, principal: &Principal) -> std::result::Result<Arc<Run>, Problem> {
         let run = self.runs.get(id).filter(|run| run.principal == *principal);
-        run.ok_or_else(|| {
-            let what = format!("there is no answer `{id}` that could be read on");
-            let minutes = self.config.resume_seconds.div_ceil(60);
-            Problem::new(Code::NotFound, what)
-                .with_hint(format!("answers are kept for {minutes} minutes; ask again"))
-        })
+        run.ok_or_else(|| self.unknown(id))
+    }
+
+    fn unknown(&self, id: &str) -> Problem {
+        let what = format!("there is no answer `{id}` that could be read on");
+        let minutes = self.config.resume_seconds.div_ceil(60);
+        Problem::new(Code::NotFound, what)
+            .with_hint(format!("answers are kept for {minutes} minutes; ask again"))
     }
 }
 

@@ -160,13 +160,16 @@ mod tests {
     use super::*;
 
     fn caller(roles: Vec<Grant>) -> Caller {
-        Caller::of(Holder {
-            id: Some("k".to_owned()),
-            roles,
-            groups: Vec::new(),
-            clearance: 0,
-            mark: [0; 32],
-        }, false)
+        Caller::of(
+            Holder {
+                id: Some("k".to_owned()),
+                roles,
+                groups: Vec::new(),
+                clearance: 0,
+                mark: [0; 32],
+            },
+            false,
+        )
     }
 
     fn names(names: &[&str]) -> Vec<String> {

@@ -98,10 +98,8 @@ fn parts(export: Export) -> impl Stream<Item = Result<Bytes>> {
         let (owner, id) = (export.withholding.owner(), &export.conversation.id);
         let page = export.store.turns(owner, id, query).await?;
         let turns = export.withholding.shown(page.items).await?;
-        let texts: Result<Vec<String>> = turns
-            .iter()
-            .map(|turn| export.format.turn(turn))
-            .collect();
+        let texts: Result<Vec<String>> =
+            turns.iter().map(|turn| export.format.turn(turn)).collect();
         let part = Bytes::from(texts?.concat());
         Ok(Some((part, (export, Reading::next(page.next)))))
     });

@@ -33,15 +33,14 @@ pub async fn get(
     {
         return Err(missing());
     }
-    let bytes =
-        state
-            .blobs
-            .get(&stored)
-            .await
-            .map_err(|error| match Problem::from(error) {
-                problem if matches!(problem.code(), Code::NotFound | Code::Invalid) => missing(),
-                problem => problem,
-            })?;
+    let bytes = state
+        .blobs
+        .get(&stored)
+        .await
+        .map_err(|error| match Problem::from(error) {
+            problem if matches!(problem.code(), Code::NotFound | Code::Invalid) => missing(),
+            problem => problem,
+        })?;
     let media_type = media_type(&bytes).ok_or_else(missing)?;
     let kept = match caller.viewer() {
         None => "private, max-age=31536000, immutable",

@@ -22,7 +22,11 @@ pub(crate) async fn resolve_names(
     for name in filter.document_ids.iter_mut().flatten() {
         // Without a slash it is an id.
         if name.contains('/') {
-            match state.documents.resolve(name, principal.viewer.as_ref()).await {
+            match state
+                .documents
+                .resolve(name, principal.viewer.as_ref())
+                .await
+            {
                 Ok(id) => *name = id,
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error.into()),

@@ -69,7 +69,9 @@ fn information(operations: &Operations, caller: &Caller) -> SessionInformation {
         wants_keys: operations.authentication.wants_keys(),
         key: caller.key().map(str::to_owned),
         roles: caller.roles().to_vec(),
-        groups: viewer.map(|viewer| viewer.groups.clone()).unwrap_or_default(),
+        groups: viewer
+            .map(|viewer| viewer.groups.clone())
+            .unwrap_or_default(),
         clearance: viewer.map(|viewer| viewer.clearance),
     }
 }

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::Value;
 use tributary_retrieval::{Principal, Retriever};
-use tributary_schemas::ask::{Answer, AskFailure};
+use tributary_schemas::ask::AskFailure;
 use tributary_schemas::conversation::{Turn, TurnState};
 use tributary_schemas::{Error, ErrorKind, Filter, Result};
 
@@ -52,13 +53,18 @@ impl Withholding {
 
     /// Whether the answer of a turn is made of something that the caller may not see any more.
     pub async fn withholds(&self, turn: &Turn) -> Result<bool> {
-        let Some(answer) = &turn.answer else {
-            return Ok(false);
-        };
+        match &turn.answer {
+            Some(answer) => self.withholds_what_names(answer).await,
+            None => Ok(false),
+        }
+    }
+
+    /// Whether something names a document that the caller may not see any more, wherever in it.
+    pub async fn withholds_what_names(&self, said: &impl Serialize) -> Result<bool> {
         if self.principal.viewer.is_none() {
             return Ok(false);
         }
-        let documents = documents(answer)?;
+        let documents = documents(said)?;
         if documents.is_empty() {
             return Ok(false);
         }
@@ -85,7 +91,7 @@ fn withheld() -> AskFailure {
 
 /// Every document that an answer names, wherever: sources, tables, sides, sections. Pages of the
 /// web are none.
-fn documents(answer: &Answer) -> Result<Vec<String>> {
+fn documents(answer: &impl Serialize) -> Result<Vec<String>> {
     let value = serde_json::to_value(answer).map_err(|error| {
         let what = format!("an answer cannot be looked through: {error}");
         Error::new(ErrorKind::Internal, what)

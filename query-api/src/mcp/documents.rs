@@ -104,7 +104,10 @@ pub struct Opened {
 /// Opens a document by its id or by `source/path`. One that the caller may not see is not there.
 pub async fn open(engine: &Engine, name: &str) -> Result<Opened, Problem> {
     let state = &engine.state;
-    let resolved = state.documents.resolve(name, engine.principal.viewer.as_ref()).await;
+    let resolved = state
+        .documents
+        .resolve(name, engine.principal.viewer.as_ref())
+        .await;
     let document_id = resolved.map_err(|error| match error.kind() {
         ErrorKind::NotFound => not_found(name, error.hint()),
         _ => error.into(),

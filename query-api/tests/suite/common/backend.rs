@@ -29,7 +29,6 @@ use tributary_schemas::{
     DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Lineage, Result, StageTime,
     State, Topic, event,
 };
-use tributary_store::keys::KeyRing;
 use tributary_store::blobs::Blobs;
 use tributary_store::conversations::embedded::EmbeddedConversations;
 use tributary_store::conversations::{self, Settling, SharedConversations};
@@ -38,6 +37,7 @@ use tributary_store::event_log::embedded::{self, EmbeddedEventLog};
 use tributary_store::event_log::stage::Output;
 use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::{Position, Record, StoredRecord, message};
+use tributary_store::keys::KeyRing;
 use tributary_store::manifest::dead_letters::DeadLetters;
 use tributary_store::manifest::documents::Documents;
 use tributary_store::manifest::given_time::GivenTime;
@@ -185,6 +185,12 @@ impl Kept {
     /// How many documents there are.
     pub async fn count(&self) -> usize {
         self.documents.all().await.unwrap().len()
+    }
+
+    /// What the last stage reports of a document.
+    pub async fn report_document(&self, document: &DocumentHeader, state: State) {
+        let state = manifest::report(document, state, REPORTED_MS);
+        report(&self.topics, &state).await;
     }
 
     /// What a stage reports.

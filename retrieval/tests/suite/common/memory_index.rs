@@ -85,6 +85,19 @@ impl MemoryIndex {
         }
     }
 
+    /// Puts a picture into the first chunk of a document.
+    pub fn show_image(&self, document_id: &str, image: &str) {
+        let mut documents = self
+            .documents
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, chunks)) = documents.get_mut(document_id)
+            && let Some((chunk, _)) = chunks.first_mut()
+        {
+            chunk.images = vec![image.to_owned()];
+        }
+    }
+
     fn entries(&self) -> Vec<Entry> {
         self.documents
             .lock()

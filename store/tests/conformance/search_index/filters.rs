@@ -151,7 +151,11 @@ pub async fn a_filter_by_picture_finds_chunks_that_show_it(index: &dyn SearchInd
         nearest(&["https://x/图"], Some(Viewer::default())).await,
         set([2])
     );
-    assert!(nearest(&["blob:1"], Some(Viewer::nobody())).await.is_empty());
+    assert!(
+        nearest(&["blob:1"], Some(Viewer::nobody()))
+            .await
+            .is_empty()
+    );
     assert!(nearest(&["blob:2"], None).await.is_empty());
 }
 
