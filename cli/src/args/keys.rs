@@ -16,7 +16,7 @@ work there, on the server's machine, whether it runs or not, and a running serve
   tributary keys create --name \"Dify\" --role reader
   tributary keys create --name \"wiki import\" --role publisher=wiki,mail --expires 90d
   tributary keys create --name \"sets\" --role builder=tcp,radio --role reader
-  tributary keys create --name "radio team" --role reader --group radio --clearance 2
+  tributary keys create --name \"radio team\" --role reader --group radio --clearance 2
   tributary keys rotate 0a1b2c3d4e5f --overlap 24h
 
 Roles: reader (search, ask, read), publisher=SOURCE,… (publish and delete under these sources), builder=SET,… or builder (define these

@@ -80,7 +80,11 @@ fn rights(key: &ApiKey) -> String {
     match key.roles.contains(&Grant::Administrator) {
         true => "reads everything".to_owned(),
         false if key.groups.is_empty() => format!("no groups, clearance {}", key.clearance),
-        false => format!("groups {}, clearance {}", key.groups.join(", "), key.clearance),
+        false => format!(
+            "groups {}, clearance {}",
+            key.groups.join(", "),
+            key.clearance
+        ),
     }
 }
 

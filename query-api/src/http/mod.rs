@@ -36,7 +36,7 @@ pub mod turns;
 mod unlisted;
 pub mod upload;
 pub mod user_profiles;
-pub(crate) mod withholding;
+pub mod withholding;
 pub(crate) mod words;
 mod writing;
 

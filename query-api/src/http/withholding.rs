@@ -15,7 +15,7 @@ use super::caller::Caller;
 use crate::server::ServerState;
 
 /// Decides what of kept answers somebody is shown.
-pub(crate) struct Withholding {
+pub struct Withholding {
     retriever: Arc<Retriever>,
     principal: Principal,
 }
