@@ -247,7 +247,7 @@ impl World {
                 "POST",
                 "/v1/search".to_owned(),
                 Some(json!({"query": "budget",
-                "filter": {"tags": ["kanarienvogel"], "document_ids": ["wiki/kanarienvogel0v1"]}})),
+                "filter": {"tags": ["kanarienvogel"], "document_ids": ["wiki/kanarien"]}})),
             ),
             (
                 "POST",
