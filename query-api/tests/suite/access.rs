@@ -324,7 +324,7 @@ impl World {
                     let word = word(number, version);
                     assert!(read.contains(&word), "{word} is for {:?}", reader.viewer);
                     seen += 1;
-                } else {
+                } else if reader.viewer.is_some() {
                     // What was asked for is answered back.
                     let told = read.replace(&format!("{any_version}`"), "");
                     let told = told.replace(&format!("/wiki/{any_version} "), "");
