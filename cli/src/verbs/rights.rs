@@ -48,7 +48,10 @@ fn counted(client: &Client) -> Result<BTreeMap<String, Counts>> {
         for document in page.documents {
             let state = document.last_attempt;
             if state.state != State::Deleted {
-                count(sources.entry(state.source).or_default(), state.rights.as_ref());
+                count(
+                    sources.entry(state.source).or_default(),
+                    state.rights.as_ref(),
+                );
             }
         }
         next = page.next;
@@ -99,7 +102,10 @@ mod tests {
         count(&mut counts, Some(&stated));
         count(&mut counts, Some(&DocumentRights::default()));
         count(&mut counts, None);
-        assert_eq!((counts.stated, counts.unstated, counts.undecided), (1, 1, 1));
+        assert_eq!(
+            (counts.stated, counts.unstated, counts.undecided),
+            (1, 1, 1)
+        );
         let sources = BTreeMap::from([("wiki".to_owned(), counts)]);
         assert_eq!(
             text(&sources),

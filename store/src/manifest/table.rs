@@ -576,7 +576,6 @@ mod tests {
                 is_aside: false,
                 fingerprint: "f1".into(),
                 labels: None,
-                rights: None,
             }
         );
     }
