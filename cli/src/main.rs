@@ -80,6 +80,7 @@ fn run_verb(global: Global, config: Config, verb: Verb) -> anyhow::Result<Outcom
         Verb::Conversations(verb) => verbs::conversations::run(&global, &config, verb),
         Verb::KnowledgeSets(verb) => verbs::knowledge_sets::run(&global, &config, verb),
         Verb::Keys(verb) => verbs::keys::run(&global, &config, verb),
+        Verb::Rights(verb) => verbs::rights::run(&global, &config, verb),
         Verb::Profiles(verb) => verbs::profiles::run(&global, &config, &verb),
         Verb::Eval(args::Eval::Run(eval)) => match eval.level {
             args::Level::Retrieval => verbs::eval::run(&global, &config, &eval),

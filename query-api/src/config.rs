@@ -29,6 +29,8 @@ pub struct ServerConfig {
     pub listen: String,
     /// Who may reach the server.
     pub network_access: NetworkAccess,
+    /// Who sees documents of which nobody said who may, where keys are wanted.
+    pub documents_without_access: DocumentsWithoutAccess,
     /// Whether `/metrics` is answered without a key where others want one.
     pub open_metrics: bool,
     /// Names by which browsers may call the server: other `Host` names are refused, so that no web
@@ -83,6 +85,16 @@ pub enum NetworkAccess {
     /// Everyone who reaches the port may read, publish and delete: only behind something that
     /// authenticates.
     EveryoneWithoutAuthentication,
+}
+
+/// Who sees documents without `access`, where API keys are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DocumentsWithoutAccess {
+    /// Administrators alone.
+    Administrators,
+    /// Every reader, as far as its clearance goes.
+    Readers,
 }
 
 impl Config {

@@ -65,7 +65,7 @@ impl Operations {
             services: parts.services,
             backup: parts.backup,
             authentication: Authentication::new(
-                config.network_access,
+                &config,
                 parts.keys,
                 tributary_store::system_clock(),
             )?,

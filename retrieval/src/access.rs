@@ -4,7 +4,7 @@
 //! It fails closed: wishes and rights are joined by AND, and where they exclude each other nothing
 //! is found.
 
-use tributary_schemas::Filter;
+use tributary_schemas::{Filter, Viewer};
 use tributary_taxonomy::KnowledgeSets;
 
 use crate::error::SearchError;
@@ -19,6 +19,8 @@ pub struct Principal {
     /// The highest security level (密级) they may see; `None` for all, documents without a level
     /// included.
     pub max_security_level: Option<u8>,
+    /// Whose rights by document hold; `None` for whoever may see every document.
+    pub viewer: Option<Viewer>,
 }
 
 impl Principal {
@@ -28,13 +30,15 @@ impl Principal {
             owner: None,
             knowledge_sets: None,
             max_security_level: None,
+            viewer: None,
         }
     }
 
-    /// Sees all documents, and of conversations and reports their own.
-    pub fn of(owner: String) -> Self {
+    /// Sees documents as the viewer may, and of conversations and reports their own.
+    pub fn of(owner: String, viewer: Viewer) -> Self {
         Self {
             owner: Some(owner),
+            viewer: Some(viewer),
             ..Self::unrestricted()
         }
     }
@@ -45,6 +49,7 @@ impl Principal {
             owner: Some(String::new()),
             knowledge_sets: Some(Vec::new()),
             max_security_level: Some(0),
+            viewer: Some(Viewer::nobody()),
         }
     }
 }
@@ -66,6 +71,7 @@ pub(crate) fn filter(
             principal.knowledge_sets.as_ref(),
         ),
         max_security_level: lower(wishes.max_security_level, principal.max_security_level),
+        viewer: principal.viewer.clone(),
         ..wishes.clone()
     })
 }

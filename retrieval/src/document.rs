@@ -112,7 +112,7 @@ pub async fn view(
     let superseded_by = own.document.superseded_by.clone();
     Ok(Some(DocumentView {
         superseded_by: superseded_by.filter(|_| filter.is_unrestricted()),
-        attributes: own.document.attributes,
+        attributes: leaving::told(&own.document.attributes, filter),
         metadata: own.document.metadata,
         media_type: own.document.media_type,
         original: own.document.original,

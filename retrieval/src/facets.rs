@@ -14,6 +14,8 @@ use tributary_store::search_index::SearchIndex;
 use crate::config::FacetConfig;
 use crate::set_contents::SetCounts;
 
+/// How long a reading is good for at most, where rights by document hold: they may change.
+const KEPT_WITH_RIGHTS: Duration = Duration::from_millis(500);
 /// Documents that are read at once.
 const PAGE: usize = 1000;
 
@@ -83,10 +85,14 @@ impl FacetReader {
     /// The facets of all documents that the filter allows. Who comes while they are read waits for
     /// that reading.
     pub async fn read(&self, index: &dyn SearchIndex, filter: Filter) -> Result<Arc<Reading>> {
+        let keep_for = match filter.viewer {
+            Some(_) => self.keep_for.min(KEPT_WITH_RIGHTS),
+            None => self.keep_for,
+        };
         let mut kept = self.kept.lock().await;
         let fresh = kept
             .as_ref()
-            .filter(|kept| kept.filter == filter && kept.read_at.elapsed() < self.keep_for);
+            .filter(|kept| kept.filter == filter && kept.read_at.elapsed() < keep_for);
         if let Some(fresh) = fresh {
             return Ok(Arc::clone(&fresh.reading));
         }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use tributary_schemas::search::{Hit, Passage, QueryPlan, ScoredChunk, SearchRequest};
-use tributary_schemas::{ChunkId, Filter, Result};
+use tributary_schemas::{Attributes, ChunkId, Filter, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
 
 use crate::exact_name::Naming;
@@ -205,7 +205,11 @@ fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
             .get(&chunk.chunk_id)
             .cloned()
             .unwrap_or_default(),
-        attributes: document.attributes.clone(),
+        // Who else may see it is not for whoever found it.
+        attributes: Attributes {
+            access: None,
+            ..document.attributes.clone()
+        },
         api: chunk.api.clone(),
         code: chunk.code.clone(),
         language: chunk.language.clone(),

@@ -7,8 +7,10 @@
 
 use std::sync::Arc;
 
-use tributary_schemas::{ChunkId, DocumentHeader, Filter, Result};
-use tributary_store::search_index::{SearchIndex, StoredChunk};
+use tributary_schemas::{Attributes, ChunkId, DocumentHeader, ErrorKind, Filter, Result};
+use tributary_store::search_index::{SearchIndex, StoredChunk, VectorField, VectorQuery};
+
+use crate::serving::Serving;
 
 /// The chunks, in the order of the ids; `None` for those that do not exist (any more) and those
 /// that the filter does not allow.
@@ -23,6 +25,48 @@ pub async fn fetch(
         .into_iter()
         .map(|stored| stored.filter(|stored| may_leave(&stored.document, filter)))
         .collect())
+}
+
+/// Chunks with one picture that are looked at: they may change between the two readings.
+const LOOKED_AT: usize = 10;
+
+/// Whether a chunk that the filter allows shows a picture; the filter has it as its condition.
+pub async fn shows(
+    index: &dyn SearchIndex,
+    serving: &Serving,
+    image: &str,
+    filter: &Filter,
+) -> Result<bool> {
+    // Vectors find something for any question: whatever meets the filter.
+    let mut any = vec![0.0; serving.models.embedder.coarse_dimensions()];
+    if let Some(first) = any.first_mut() {
+        *first = 1.0;
+    }
+    let generation = serving.generation.as_deref();
+    let query = VectorQuery {
+        generation,
+        vector: &any,
+        field: VectorField::Coarse,
+        filter,
+        candidates: None,
+        limit: LOOKED_AT,
+    };
+    let found = match index.vector(query).await {
+        // Nothing was indexed yet.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        found => found?,
+    };
+    let chunks: Vec<ChunkId> = found.iter().map(|found| found.chunk_id).collect();
+    let stored = fetch(index, generation, &chunks, filter).await?;
+    let has_it = |stored: &StoredChunk| stored.chunk.images.iter().any(|own| own == image);
+    Ok(stored.iter().flatten().any(has_it))
+}
+
+/// What a caller may be told of a document's attributes: who else may see it is not for its readers.
+pub fn told(attributes: &Attributes, filter: &Filter) -> Attributes {
+    let mut told = attributes.clone();
+    told.access = told.access.filter(|_| filter.viewer.is_none());
+    told
 }
 
 /// Whether a caller may see a stored document under at least one name.

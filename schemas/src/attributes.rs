@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::limits;
+use crate::{Access, limits};
 
 /// What a producer says about a document beside its content. Unknown names are refused; free ones
 /// go into `custom`. A value has at most 4096 bytes, names and values of all attributes together
@@ -46,9 +46,14 @@ pub struct Attributes {
     #[schemars(length(max = limits::ATTRIBUTE_BYTES))]
     pub language: Option<String>,
     /// Security level (密级): 0 is public, higher is stricter. A document without one is not
-    /// visible to a filter that names one.
+    /// visible to a filter that names one. Where API keys are wanted, only those see it whose
+    /// clearance is as high; without one it is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security_level: Option<u8>,
+    /// Who may see it, where API keys are wanted. With `{}` everybody who may read; where it is
+    /// absent, whom the server's setting `documents_without_access` names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
     /// Milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<i64>,
@@ -63,7 +68,7 @@ pub struct Attributes {
 }
 
 /// Names of the attributes that are no `custom` ones.
-const OWN: [&str; 11] = [
+const OWN: [&str; 12] = [
     "author",
     "link",
     "product",
@@ -73,6 +78,7 @@ const OWN: [&str; 11] = [
     "organization",
     "language",
     "security_level",
+    "access",
     "created_at",
     "updated_at",
 ];

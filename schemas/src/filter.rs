@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::access::{self, Viewer};
 use crate::attributes::is_own_name;
 use crate::near_duplicate::Duplicate;
-use crate::{ChunkKind, DocumentHeader, strict};
+use crate::{Chunk, ChunkKind, DocumentHeader, strict};
 
 /// Which chunks a query may see. Conditions are joined by AND, the values of one condition by OR.
 ///
@@ -112,6 +113,14 @@ pub struct Filter {
     #[serde(skip)]
     #[schemars(skip)]
     pub within: Vec<Filter>,
+    /// Shows one of these pictures, named as chunks name them. Never read from a request.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub images: Option<Vec<String>>,
+    /// Whose rights hold beside all conditions; nobody's for `None`. Never read from a request.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub viewer: Option<Viewer>,
 }
 
 impl Filter {
@@ -143,6 +152,10 @@ impl Filter {
             && self
                 .updated_before_ms
                 .is_none_or(|before| updated(&|at| at < before))
+            && self
+                .viewer
+                .as_ref()
+                .is_none_or(|viewer| viewer.sees_document(document))
             && self.max_security_level.is_none_or(|maximum| {
                 attributes
                     .security_level
@@ -150,13 +163,15 @@ impl Filter {
             })
     }
 
-    /// The conditions on terms of chunks: each inner list is joined by OR, the outer by AND. An
+    /// The conditions on terms of chunks, rights aside: each inner list is joined by OR, the outer by AND. An
     /// empty inner list matches nothing.
     pub fn term_conditions(&self) -> Vec<Vec<String>> {
         let kinds = self.kinds.as_ref();
         let kinds = kinds.map(|kinds| kinds.iter().map(|kind| kind_term(*kind)).collect());
+        let images = self.images.as_ref();
+        let images = images.map(|images| images.iter().map(|image| term("image", image)).collect());
         let documents = self.document_conditions();
-        documents.into_iter().chain(kinds).collect()
+        documents.into_iter().chain(kinds).chain(images).collect()
     }
 
     fn document_conditions(&self) -> Vec<Vec<String>> {
@@ -221,6 +236,8 @@ pub fn document_terms(document: &DocumentHeader) -> Vec<String> {
         .iter()
         .filter(|(name, _)| !is_own_name(name));
     terms.extend(custom.map(|(name, value)| attribute_term(name, value)));
+    // Exact duplicates have the same rights: they are among what makes them duplicates.
+    terms.extend(access::terms(attributes.access.as_ref()));
     terms.extend(document.duplicates.iter().flat_map(duplicate_terms));
     terms
 }
@@ -236,8 +253,14 @@ fn duplicate_terms(duplicate: &Duplicate) -> Vec<String> {
     terms
 }
 
-/// The term of a chunk that [`document_terms`] of its document do not have.
-pub fn kind_term(kind: ChunkKind) -> String {
+/// The terms of a chunk that [`document_terms`] of its document do not have: of its kind and its
+/// pictures.
+pub fn chunk_terms(chunk: &Chunk) -> impl Iterator<Item = String> + '_ {
+    let images = chunk.images.iter().map(|image| term("image", image));
+    std::iter::once(kind_term(chunk.kind)).chain(images)
+}
+
+fn kind_term(kind: ChunkKind) -> String {
     term("kind", kind.as_str())
 }
 

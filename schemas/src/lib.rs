@@ -2,6 +2,7 @@
 //! Used by every crate; uses none of ours. JSON Schemas in `schemas/json/` are generated from here
 //! and checked by a test.
 
+pub mod access;
 pub mod api_entry;
 pub mod ask;
 pub mod attributes;
@@ -43,6 +44,7 @@ pub mod user_profile;
 pub mod vector;
 pub mod work;
 
+pub use access::{Access, DocumentRights, Viewer};
 pub use attributes::Attributes;
 pub use chunk::{Chunk, ChunkKind, ChunkVectors, EmbeddedDocument, TaggedDocument};
 pub use dead_letter::DeadLetter;

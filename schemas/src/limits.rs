@@ -31,6 +31,11 @@ pub const KNOWLEDGE_SETS: usize = 256;
 /// Longest name of a knowledge set, in bytes.
 pub const KNOWLEDGE_SET_BYTES: usize = 256;
 
+/// Most groups, and most users, that a document names as its readers.
+pub const ACCESS_NAMES: usize = 256;
+/// Longest name of a group or user, in bytes.
+pub const ACCESS_NAME_BYTES: usize = 256;
+
 /// Longest value of a document's own metadata that goes along with it, in bytes.
 pub const METADATA_VALUE_BYTES: usize = 1024;
 /// All names and values of a document's own metadata that go along with it, in bytes.
@@ -82,11 +87,14 @@ pub fn check_attributes(attributes: &Attributes) -> Result<()> {
             ATTRIBUTE_BYTES,
         )?;
     }
+    if let Some(access) = &attributes.access {
+        access.check()?;
+    }
     size("attributes", all_bytes, ATTRIBUTES_BYTES)
 }
 
 /// A text of one field: its value, or a name within it.
-fn bytes(field: &str, text: &str, limit: usize) -> Result<()> {
+pub(crate) fn bytes(field: &str, text: &str, limit: usize) -> Result<()> {
     size(field, text.len(), limit)
 }
 
@@ -99,7 +107,7 @@ fn size(field: &str, bytes: usize, limit: usize) -> Result<()> {
         .with_hint("shorten it; what readers search belongs into the content"))
 }
 
-fn number(field: &str, entries: usize, limit: usize) -> Result<()> {
+pub(crate) fn number(field: &str, entries: usize, limit: usize) -> Result<()> {
     if entries <= limit {
         return Ok(());
     }

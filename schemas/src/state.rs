@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ChunkId, DocumentHeader, Lineage, StageTime};
+use crate::{ChunkId, DocumentHeader, DocumentRights, Lineage, StageTime};
 
 /// Where a document version is. The first four are on the way; the others are final.
 #[derive(
@@ -110,6 +110,10 @@ pub struct DocumentState {
     /// Of what is indexed: its tags and knowledge sets. Absent in reports of before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<Labels>,
+    /// Who may see it; nothing before ingest has decided it and in reports of before, which only
+    /// administrators and its publishers are shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rights: Option<DocumentRights>,
 }
 
 /// Tags and knowledge sets of a document, as one generation of the index has them: rules that

@@ -16,6 +16,7 @@ work there, on the server's machine, whether it runs or not, and a running serve
   tributary keys create --name \"Dify\" --role reader
   tributary keys create --name \"wiki import\" --role publisher=wiki,mail --expires 90d
   tributary keys create --name \"sets\" --role builder=tcp,radio --role reader
+  tributary keys create --name \"radio team\" --role reader --group radio --clearance 2
   tributary keys rotate 0a1b2c3d4e5f --overlap 24h
 
 Roles: reader (search, ask, read), publisher=SOURCE,… (publish and delete under these sources), builder=SET,… or builder (define these
@@ -71,6 +72,12 @@ pub struct NewKey {
     /// What it may do: reader, publisher=SOURCE,…, builder, builder=SET,… or administrator; may be given several times
     #[arg(long = "role", value_name = "ROLE", required = true)]
     pub roles: Vec<RoleArgument>,
+    /// A group whose documents it may read; may be given several times. Documents name groups in attributes.access
+    #[arg(long = "group", value_name = "GROUP")]
+    pub groups: Vec<String>,
+    /// The highest security level (密级) of documents that it may read, 0 to 255
+    #[arg(long, value_name = "LEVEL", default_value_t = 0)]
+    pub clearance: u8,
     /// When its time is over: a date (2027-01-31), a time (2027-01-31T08:00:00Z) or in how long (12h, 90d) [default: never]
     #[arg(long, value_name = "TIME")]
     pub expires: Option<String>,

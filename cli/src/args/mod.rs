@@ -13,6 +13,7 @@ mod lexicon;
 mod maintenance;
 mod publish;
 mod report;
+mod rights;
 mod search;
 mod sets;
 mod tables;
@@ -40,6 +41,7 @@ pub use lexicon::{BuildLexicon, Discover, LEXICON_HELP, LexiconVerb, Review};
 pub use maintenance::{Backup, Blobs, ConfigVerb, Doctor, Models, Repair, Restore};
 pub use publish::{OneDocument, Prune, Publish};
 pub use report::{REPORT_HELP, ReportVerb};
+pub use rights::{RIGHTS_HELP, Rights};
 pub use search::{Code, CodeSearch, FilterArguments, Search, given};
 pub use sets::{KnowledgeSets, LearnBoilerplate, Preview, Profiles, Reindex};
 pub use tables::{ListTables, QueryTables, ShowTables, TABLES_HELP, Tables};
@@ -174,6 +176,9 @@ pub enum Verb {
     /// Make, list, rotate and revoke the API keys of the data folder
     #[command(subcommand, after_help = KEYS_HELP)]
     Keys(Keys),
+    /// See which documents say who may see them
+    #[command(subcommand, after_help = RIGHTS_HELP)]
+    Rights(Rights),
     /// See what source profiles make of documents, and learn what repeats in a source
     #[command(subcommand)]
     Profiles(Profiles),

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tributary_query_api::config::NetworkAccess;
 use tributary_store::data_folder;
-use tributary_store::keys::{ApiKey, KeyFile, NewKey as Wanted, Secret};
+use tributary_store::keys::{ApiKey, Grant, KeyFile, NewKey as Wanted, Secret};
 
 use crate::args::{Global, Keys, NewKey, Output};
 use crate::config::Config;
@@ -75,12 +75,27 @@ pub fn first_key(config: &Config) -> tributary_schemas::Result<Option<Secret>> {
     file.create_first(Timestamp::now().as_millisecond())
 }
 
+/// What a key may read, as people read it.
+fn rights(key: &ApiKey) -> String {
+    match key.roles.contains(&Grant::Administrator) {
+        true => "reads everything".to_owned(),
+        false if key.groups.is_empty() => format!("no groups, clearance {}", key.clearance),
+        false => format!(
+            "groups {}, clearance {}",
+            key.groups.join(", "),
+            key.clearance
+        ),
+    }
+}
+
 impl FolderKeys {
     fn create(&self, new: NewKey) -> Result<Outcome> {
         let expires = new.expires.as_deref();
         let wanted = Wanted {
             name: new.name,
             roles: new.roles.into_iter().map(|role| role.0).collect(),
+            groups: new.groups,
+            clearance: new.clearance,
             expires_ms: expires
                 .map(|text| times::in_the_future(text, Timestamp::now()))
                 .transpose()?,
@@ -167,6 +182,7 @@ impl FolderKeys {
     fn value(&self, key: &ApiKey, used_ms: Option<i64>) -> Value {
         json!({
             "id": key.id, "prefix": key.prefix(), "name": key.name, "roles": key.roles,
+            "groups": key.groups, "clearance": key.clearance,
             "state": key.state(self.now_ms), "created_ms": key.created_ms, "expires_ms": key.expires_ms,
             "revoked_ms": key.revoked_ms, "last_used_ms": used_ms,
             "overlap_until_ms": key.overlap_until_ms(self.now_ms),
@@ -178,6 +194,7 @@ impl FolderKeys {
         let mut parts = vec![
             format!("{}  {}", key.prefix(), key.name),
             roles.join("; "),
+            rights(key),
             key.state(self.now_ms).as_str().to_owned(),
             format!("made {}", times::to_the_minute(key.created_ms)),
         ];

@@ -41,6 +41,7 @@ mod reindex;
 pub mod repair;
 pub mod report;
 pub mod restore;
+pub mod rights;
 pub mod run;
 pub mod search;
 mod set_information;

@@ -20,11 +20,14 @@ use futures::{FutureExt, Stream, StreamExt};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tributary_retrieval::{Asked, Asker, Events, Principal, SearchError};
+use tributary_schemas::Result;
 use tributary_schemas::ask::{Answer, AskEvent, AskFailure, AskRequest};
 use tributary_schemas::conversation::Turn;
-use tributary_store::conversations::{NewTurn, SharedConversations};
+use tributary_store::conversations::{NewTurn, SharedConversations, TurnQuery};
 
+use crate::http::conversations::of_conversation;
 use crate::http::user_profiles;
+use crate::http::withholding::Withholding;
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::trace_id;
@@ -39,6 +42,9 @@ use runs::Runs;
 
 /// Longest time that a question may ask for its answer to go on unread, in milliseconds.
 const MAXIMUM_ABANDONED_AFTER_MS: u64 = 60_000;
+
+/// Turns of a conversation that are looked through at a time.
+const TURNS_AT_ONCE: usize = 50;
 
 /// Takes questions.
 pub struct Asking {
@@ -141,7 +147,7 @@ impl Asking {
         };
         let conversation = request.conversation_id.as_deref();
         let recorded = match self.recorded(conversation, turn, &principal).await? {
-            Some(Begun::Known(turn)) => return self.known(*turn, &principal),
+            Some(Begun::Known(turn)) => return self.known(*turn, &principal).await,
             Some(Begun::New(recorded)) => Some(recorded),
             None => None,
         };
@@ -205,15 +211,59 @@ impl Asking {
         };
         let rounds = self.asker.config().rounds;
         let store = &self.conversations;
+        let withheld = self.withholds(principal, conversation).await;
+        let is_withheld = withheld.map_err(of_conversation)?;
         let begun = Recorded::begin(store, principal, conversation, turn, rounds).await?;
-        Ok(Some(begun))
+        Ok(Some(match begun {
+            Begun::New(recorded) if is_withheld => Begun::New(recorded.without_memory()),
+            begun => begun,
+        }))
+    }
+
+    fn withholding(&self, principal: &Principal) -> Withholding {
+        Withholding::new(Arc::clone(self.asker.retriever()), principal.clone())
+    }
+
+    /// Whether something of a conversation is withheld: then nothing of it is remembered, as what
+    /// was summed up cannot be told apart.
+    async fn withholds(&self, principal: &Principal, conversation: &str) -> Result<bool> {
+        if principal.viewer.is_none() {
+            return Ok(false);
+        }
+        let withholding = self.withholding(principal);
+        let mut after: Option<String> = None;
+        loop {
+            let query = TurnQuery {
+                newest_first: false,
+                after: after.as_deref(),
+                limit: TURNS_AT_ONCE,
+            };
+            let owner = recorded::owner(principal);
+            let page = self.conversations.turns(owner, conversation, query).await?;
+            for turn in &page.items {
+                if withholding.withholds(turn).await? {
+                    return Ok(true);
+                }
+            }
+            match page.next {
+                Some(next) => after = Some(next),
+                None => return Ok(false),
+            }
+        }
     }
 
     /// A turn that was there already: on its way, or over.
-    fn known(&self, turn: Turn, principal: &Principal) -> std::result::Result<AskEvents, Problem> {
-        if let Ok(events) = self.resume(&turn.id, 0, principal) {
+    async fn known(
+        &self,
+        turn: Turn,
+        principal: &Principal,
+    ) -> std::result::Result<AskEvents, Problem> {
+        if let Ok(events) = self.resume(&turn.id, 0, principal).await {
             return Ok(events);
         }
+        let mut shown = self.withholding(principal).shown(vec![turn]).await?;
+        let gone = || Problem::new(Code::Internal, "a turn that was there is there no more");
+        let turn = shown.pop().ok_or_else(gone)?;
         let run = Run::new(turn.id.clone(), principal.clone());
         run.push(recorded::last_event(turn)?);
         Ok(read(&run, 0))
@@ -221,14 +271,19 @@ impl Asking {
 
     /// The events of an answer after the first `seen`; the last one again for who has seen all, so
     /// that every stream has an end. `not_found` for one that is not known (any more), or that
-    /// somebody else asked for; `invalid` if it has fewer events.
-    pub fn resume(
+    /// somebody else asked for, or that was made of what they may not see any more; `invalid` if it
+    /// has fewer events.
+    pub async fn resume(
         &self,
         id: &str,
         seen: usize,
         principal: &Principal,
     ) -> std::result::Result<AskEvents, Problem> {
         let run = self.run(id, principal)?;
+        let withholding = self.withholding(principal);
+        if withholding.withholds_what_names(&run.so_far()).await? {
+            return Err(self.unknown(id));
+        }
         let (count, is_over) = (run.count(), run.over_for().is_some());
         if seen > count {
             let what = format!("answer `{id}` has no event {seen} yet, its last one is {count}");
@@ -251,12 +306,14 @@ impl Asking {
 
     fn run(&self, id: &str, principal: &Principal) -> std::result::Result<Arc<Run>, Problem> {
         let run = self.runs.get(id).filter(|run| run.principal == *principal);
-        run.ok_or_else(|| {
-            let what = format!("there is no answer `{id}` that could be read on");
-            let minutes = self.config.resume_seconds.div_ceil(60);
-            Problem::new(Code::NotFound, what)
-                .with_hint(format!("answers are kept for {minutes} minutes; ask again"))
-        })
+        run.ok_or_else(|| self.unknown(id))
+    }
+
+    fn unknown(&self, id: &str) -> Problem {
+        let what = format!("there is no answer `{id}` that could be read on");
+        let minutes = self.config.resume_seconds.div_ceil(60);
+        Problem::new(Code::NotFound, what)
+            .with_hint(format!("answers are kept for {minutes} minutes; ask again"))
     }
 }
 

@@ -64,6 +64,14 @@ impl Recorded {
         }))
     }
 
+    /// The same, told nothing of what was said before.
+    pub fn without_memory(self) -> Self {
+        Self {
+            remembered: Remembered::default(),
+            ..self
+        }
+    }
+
     /// Records how it ended. What cannot be recorded is told in the answer.
     pub async fn end(&self, last: &mut AskEvent) {
         let end = match &*last {

@@ -60,6 +60,12 @@ impl Run {
         self.count.send_replace(events.len());
     }
 
+    /// The events so far.
+    pub fn so_far(&self) -> Vec<AskEvent> {
+        let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        events.clone()
+    }
+
     /// How many events there are so far.
     pub fn count(&self) -> usize {
         *self.count.borrow()

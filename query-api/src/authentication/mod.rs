@@ -14,7 +14,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::Clock;
 use tributary_store::keys::{Holder, KeyRing, Refusal};
 
-use crate::config::NetworkAccess;
+use crate::config::{DocumentsWithoutAccess, NetworkAccess, ServerConfig};
 use crate::http::caller::Caller;
 use crate::problem::{Code, Problem};
 use sessions::Sessions;
@@ -31,12 +31,13 @@ struct Keys {
     ring: Arc<KeyRing>,
     clock: Clock,
     sessions: Sessions,
+    readers_see_unstated: bool,
 }
 
 impl Authentication {
     /// As the configuration wants it. `Denied` where keys are wanted and there is no ring of them.
-    pub fn new(access: NetworkAccess, ring: Option<Arc<KeyRing>>, clock: Clock) -> Result<Self> {
-        if access != NetworkAccess::Authenticated {
+    pub fn new(config: &ServerConfig, ring: Option<Arc<KeyRing>>, clock: Clock) -> Result<Self> {
+        if config.network_access != NetworkAccess::Authenticated {
             return Ok(Self(None));
         }
         let ring = ring.ok_or_else(|| {
@@ -47,6 +48,8 @@ impl Authentication {
             ring,
             clock,
             sessions: Sessions::default(),
+            readers_see_unstated: config.documents_without_access
+                == DocumentsWithoutAccess::Readers,
         })))
     }
 
@@ -61,7 +64,8 @@ impl Authentication {
         let Some(keys) = &self.0 else {
             return Ok(Caller::local());
         };
-        keys.holder(headers).map(Caller::of)
+        let holder = keys.holder(headers)?;
+        Ok(Caller::of(holder, keys.readers_see_unstated))
     }
 
     /// The cookie for who shows a key in these headers: name, value and attributes, as `Set-Cookie`

@@ -32,7 +32,8 @@ pub async fn ask(
     if let Some(last) = last_event(&request)? {
         let events = state
             .asking
-            .resume(&last.answer, last.number, &caller.principal)?;
+            .resume(&last.answer, last.number, &caller.principal)
+            .await?;
         return Ok(streamed(events, state.asking.heartbeat()));
     }
     let wanted: AskRequest = body::read_json(&state, &request, payload).await?;
@@ -49,7 +50,8 @@ pub async fn report(
     if let Some(last) = last_event(&request)? {
         let events = state
             .asking
-            .resume(&last.answer, last.number, &caller.principal)?;
+            .resume(&last.answer, last.number, &caller.principal)
+            .await?;
         return Ok(streamed(events, state.asking.heartbeat()));
     }
     let mut wanted: AskRequest = body::read_json(&state, &request, payload).await?;
@@ -82,7 +84,7 @@ async fn answered(
     request: &HttpRequest,
     mut wanted: AskRequest,
 ) -> Result<HttpResponse, Problem> {
-    resolve_names(state, &mut wanted.filter).await?;
+    resolve_names(state, &mut wanted.filter, &caller.principal).await?;
     let key = idempotency_key(request)?;
     let events = state.asking.ask(wanted, caller.principal, key).await?;
     if accepts_events(request) {
@@ -112,7 +114,7 @@ pub async fn resume(
         Some(_) => return Err(wrong_event_id(&request)),
         None => 0,
     };
-    let events = state.asking.resume(&id, seen, &caller.principal)?;
+    let events = state.asking.resume(&id, seen, &caller.principal).await?;
     Ok(streamed(events, state.asking.heartbeat()))
 }
 

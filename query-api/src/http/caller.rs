@@ -6,7 +6,9 @@ use std::future::{Ready, ready};
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use tributary_retrieval::Principal;
+use tributary_schemas::Viewer;
 use tributary_store::keys::{Grant, Holder, Role};
+use tributary_store::manifest::table::DocumentRow;
 
 use crate::problem::{Code, Problem};
 
@@ -40,12 +42,26 @@ impl Caller {
     }
 
     /// Whoever holds a key. What administrators ask belongs to the owner of the data folder, as
-    /// what was asked before there were keys.
-    pub fn of(holder: Holder) -> Self {
+    /// what was asked before there were keys, and they see every document.
+    pub fn of(holder: Holder, sees_unstated: bool) -> Self {
         let is_administrator = holder.roles.contains(&Grant::Administrator);
-        let owner = holder.id.clone().filter(|_| !is_administrator);
+        let principal = match (is_administrator, holder.id.clone()) {
+            (true, _) => Principal::unrestricted(),
+            // No roles and no key: nothing makes such a one.
+            (false, None) => Principal::nobody(),
+            (false, Some(id)) => {
+                let viewer = Viewer {
+                    groups: holder.groups,
+                    user: Some(id.clone()),
+                    clearance: holder.clearance,
+                    sees_unstated,
+                    is_nobody: false,
+                };
+                Principal::of(id, viewer)
+            }
+        };
         Self {
-            principal: owner.map_or_else(Principal::unrestricted, Principal::of),
+            principal,
             roles: holder.roles,
             key: holder.id,
         }
@@ -75,6 +91,18 @@ impl Caller {
     /// Whether they may read what documents hold.
     pub fn reads(&self) -> bool {
         self.has_one_of(&[Role::Reader])
+    }
+
+    /// Whose rights by document hold; `None` for who may see every document.
+    pub fn viewer(&self) -> Option<&Viewer> {
+        self.principal.viewer.as_ref()
+    }
+
+    /// Whether they may see what reports say of a document: readers as its rights allow,
+    /// publishers what is theirs.
+    pub fn sees(&self, row: &DocumentRow) -> bool {
+        let reads = || self.viewer().is_none_or(|viewer| row.is_seen(viewer));
+        self.publishes(&row.latest.source) || (self.reads() && reads())
     }
 
     /// Whether they may do everything.
@@ -132,11 +160,16 @@ mod tests {
     use super::*;
 
     fn caller(roles: Vec<Grant>) -> Caller {
-        Caller::of(Holder {
-            id: Some("k".to_owned()),
-            roles,
-            mark: [0; 32],
-        })
+        Caller::of(
+            Holder {
+                id: Some("k".to_owned()),
+                roles,
+                groups: Vec::new(),
+                clearance: 0,
+                mark: [0; 32],
+            },
+            false,
+        )
     }
 
     fn names(names: &[&str]) -> Vec<String> {
@@ -169,6 +202,9 @@ mod tests {
         assert_eq!(caller(vec![Grant::Reader]).owner(), Some("k"));
         assert_eq!(caller(vec![Grant::Administrator]).owner(), None);
         assert_eq!(Caller::local().owner(), None);
+        assert_eq!(Caller::local().viewer(), None);
+        assert_eq!(caller(vec![Grant::Administrator]).viewer(), None);
+        assert!(caller(vec![Grant::Reader]).viewer().is_some());
         assert_ne!(Caller::nobody().owner(), None);
     }
 }

@@ -10,6 +10,8 @@ use tributary_schemas::conversation::{Conversation, Turn};
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::conversations::{SharedConversations, TurnQuery};
 
+use super::withholding::Withholding;
+
 /// Media type of JSON Lines.
 pub const LINES: &str = "application/jsonl";
 /// Turns in memory at a time.
@@ -38,7 +40,7 @@ pub struct ConversationExport {
 /// What is exported.
 pub struct Export {
     pub store: SharedConversations,
-    pub owner: Option<String>,
+    pub withholding: Withholding,
     pub conversation: Conversation,
     pub format: ExportFormat,
 }
@@ -93,13 +95,11 @@ fn parts(export: Export) -> impl Stream<Item = Result<Bytes>> {
             after: reading.after.as_deref(),
             limit: AT_ONCE,
         };
-        let (owner, id) = (export.owner.as_deref(), &export.conversation.id);
+        let (owner, id) = (export.withholding.owner(), &export.conversation.id);
         let page = export.store.turns(owner, id, query).await?;
-        let texts: Result<Vec<String>> = page
-            .items
-            .iter()
-            .map(|turn| export.format.turn(turn))
-            .collect();
+        let turns = export.withholding.shown(page.items).await?;
+        let texts: Result<Vec<String>> =
+            turns.iter().map(|turn| export.format.turn(turn)).collect();
         let part = Bytes::from(texts?.concat());
         Ok(Some((part, (export, Reading::next(page.next)))))
     });
@@ -119,24 +119,24 @@ impl ExportFormat {
 /// All turns with feedback, a line each.
 pub fn feedback_lines(
     store: SharedConversations,
-    owner: Option<String>,
+    withholding: Withholding,
 ) -> impl Stream<Item = Result<Bytes>> {
-    let start = (store, owner, Reading::START);
-    stream::try_unfold(start, |(store, owner, reading)| async move {
+    let start = (store, withholding, Reading::START);
+    stream::try_unfold(start, |(store, withholding, reading)| async move {
         if reading.is_over {
             return Ok(None);
         }
         let after = reading.after.as_deref();
         let page = store
-            .with_feedback(owner.as_deref(), after, AT_ONCE)
+            .with_feedback(withholding.owner(), after, AT_ONCE)
             .await?;
         let mut text = String::new();
-        for turn in &page.items {
+        for turn in &withholding.shown(page.items).await? {
             text.push_str(&to_json(turn)?);
             text.push('\n');
         }
         let part = Bytes::from(text);
-        Ok(Some((part, (store, owner, Reading::next(page.next)))))
+        Ok(Some((part, (store, withholding, Reading::next(page.next)))))
     })
 }
 

@@ -12,6 +12,7 @@ use super::body;
 use super::caller::Caller;
 use super::conversation_export::{self, Export, ExportFormat, LINES};
 use super::json;
+use super::withholding::Withholding;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -214,10 +215,11 @@ pub async fn turns(
     };
     let page = state.conversations.turns(caller.owner(), &id, query).await;
     let page = page.map_err(of_parameters)?;
+    let withholding = Withholding::of(&state, &caller);
     json(
         StatusCode::OK,
         &TurnPage {
-            turns: page.items,
+            turns: withholding.shown(page.items).await?,
             next: page.next,
         },
     )
@@ -233,7 +235,7 @@ pub async fn export(
     let found = state.conversations.get(caller.owner(), &id).await;
     let export = Export {
         store: state.conversations.clone(),
-        owner: caller.owner().map(str::to_owned),
+        withholding: Withholding::of(&state, &caller),
         conversation: found.map_err(of_conversation)?,
         format: parameters.format,
     };
@@ -270,7 +272,9 @@ async fn set_feedback(
     let (store, owner) = (&state.conversations, caller.owner());
     store.get(owner, &id).await.map_err(of_conversation)?;
     let kept = store.set_feedback(owner, &id, &turn, feedback).await;
-    json(StatusCode::OK, &kept.map_err(of_turn)?)
+    let kept = kept.map_err(of_turn)?;
+    let shown = Withholding::of(state, caller).shown(vec![kept]).await?;
+    json(StatusCode::OK, &shown.first())
 }
 
 /// `GET /v1/feedback`.
@@ -292,7 +296,7 @@ pub async fn feedback(
     json(
         StatusCode::OK,
         &TurnPage {
-            turns: page.items,
+            turns: Withholding::of(&state, &caller).shown(page.items).await?,
             next: page.next,
         },
     )
@@ -307,8 +311,8 @@ fn all_feedback(
         let what = "after and limit are for pages, format=lines gives all of it";
         return Err(Problem::new(Code::InvalidParameter, what));
     }
-    let owner = caller.owner().map(str::to_owned);
-    let lines = conversation_export::feedback_lines(state.conversations.clone(), owner);
+    let withholding = Withholding::of(state, caller);
+    let lines = conversation_export::feedback_lines(state.conversations.clone(), withholding);
     Ok(HttpResponse::Ok().content_type(LINES).streaming(lines))
 }
 

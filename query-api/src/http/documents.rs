@@ -10,10 +10,12 @@ use tributary_retrieval::{DocumentParts, DocumentView};
 use tributary_schemas::document::TABLES_DATABASE;
 use tributary_schemas::search::{FamilyMember, Passage};
 use tributary_schemas::unmet::UnmetFilter;
-use tributary_schemas::{Attributes, DocumentSort, DocumentState, Error, ErrorKind, Labels, State};
+use tributary_schemas::{
+    Attributes, DocumentSort, DocumentState, Error, ErrorKind, Labels, State, Viewer,
+};
 use tributary_store::manifest::documents::{self, Documents};
 use tributary_store::manifest::list::{ListFilter, ListQuery, Order, Place};
-use tributary_store::manifest::table::DocumentRow;
+use tributary_store::manifest::table::{DocumentRow, IndexedVersion};
 use tributary_store::search_index::IndexedDocument;
 
 use super::body::Incoming;
@@ -257,7 +259,10 @@ pub async fn list(
     writing::require_listing(&caller, parameters.source.as_deref())?;
     let limit = state.page_limit(parameters.limit)?;
     let (order, after) = place(&mut parameters)?;
-    let filter = ListFilter::from(parameters);
+    let filter = ListFilter {
+        viewer: listed_for(&caller, parameters.source.as_deref()),
+        ..ListFilter::from(parameters)
+    };
     let query = ListQuery {
         filter: filter.clone(),
         order,
@@ -279,7 +284,7 @@ pub async fn list(
     json(
         StatusCode::OK,
         &DocumentPage {
-            documents: summaries(&state.documents, listing.rows).await,
+            documents: summaries(&state.documents, listing.rows, &caller).await,
             total: listing.counts.documents,
             searchable: listing.counts.searchable,
             states,
@@ -287,6 +292,12 @@ pub async fn list(
             unmet_filter,
         },
     )
+}
+
+/// Whose rights a list obeys: nobody's where publishers list a source of theirs.
+fn listed_for(caller: &Caller, source: Option<&str>) -> Option<Viewer> {
+    let is_own = source.is_some_and(|source| caller.publishes(source));
+    caller.viewer().filter(|_| !is_own).cloned()
 }
 
 /// The order asked for, which is that of the place where the list goes on.
@@ -345,6 +356,7 @@ impl From<ListParameters> for ListFilter {
             text: parameters.text,
             changed_from_ms: parameters.changed_from_ms,
             changed_before_ms: parameters.changed_before_ms,
+            viewer: None,
         }
     }
 }
@@ -356,9 +368,12 @@ pub async fn get(
     parameters: web::Query<GetParameters>,
     caller: Caller,
 ) -> Result<HttpResponse, Problem> {
-    let id = resolved(&state, &name).await?;
+    let id = resolved(&state, &name, caller.viewer()).await?;
     let row = state.documents.get(&id).await?;
-    let summary = summaries(&state.documents, row.into_iter().collect())
+    // It may have changed since it was looked for.
+    let is_seen = |row: &DocumentRow| caller.viewer().is_none_or(|viewer| row.is_seen(viewer));
+    let row = row.filter(is_seen);
+    let summary = summaries(&state.documents, row.into_iter().collect(), &caller)
         .await
         .pop()
         .ok_or_else(|| not_found(&name, None))?;
@@ -372,6 +387,7 @@ pub async fn get(
         .document(&id, wanted, &caller.principal)
         .await?
         .unwrap_or_default();
+
     json(StatusCode::OK, &detail(summary, view, parameters.passages))
 }
 
@@ -426,7 +442,7 @@ pub async fn delete(
 }
 
 async fn of_any_source(state: &ServerState, name: &str) -> Result<String, Problem> {
-    match resolved(state, name).await {
+    match resolved(state, name, None).await {
         Ok(id) => Ok(id),
         // What the index has and no report tells of, as after the loss of the log, can be deleted
         // too.
@@ -437,18 +453,23 @@ async fn of_any_source(state: &ServerState, name: &str) -> Result<String, Proble
     }
 }
 
-/// The id of the document that is called so: by its id, or by `source/path`.
-pub(super) async fn resolved(state: &ServerState, name: &str) -> Result<String, Problem> {
-    let resolved = state.documents.resolve(name).await;
+/// The id of the document that is called so: by its id, or by `source/path`. What the viewer may
+/// not see is not there, word for word.
+pub(super) async fn resolved(
+    state: &ServerState,
+    name: &str,
+    viewer: Option<&Viewer>,
+) -> Result<String, Problem> {
+    let resolved = state.documents.resolve(name, viewer).await;
     resolved.map_err(|error| match error.kind() {
         ErrorKind::NotFound => not_found(name, error.hint()),
         _ => error.into(),
     })
 }
 
-/// Whether a document is called so, or several are.
-pub(super) async fn is_known(state: &ServerState, name: &str) -> bool {
-    let resolved = state.documents.resolve(name).await;
+/// Whether a document is called so, or several are, of those that the viewer may see.
+pub(super) async fn is_known(state: &ServerState, name: &str, viewer: Option<&Viewer>) -> bool {
+    let resolved = state.documents.resolve(name, viewer).await;
     resolved.map_or_else(|error| error.kind() == ErrorKind::Conflict, |_| true)
 }
 
@@ -478,11 +499,14 @@ pub async fn states(
     let asked: StatesRequest = body::parse_json(body).await?;
     state.page_limit(Some(asked.document_ids.len().max(1)))?;
     let rows = state.documents.get_many(&asked.document_ids).into_iter();
-    let may_see = |row: &DocumentRow| caller.reads() || caller.publishes(&row.latest.source);
+    let may_see = |row: &DocumentRow| caller.sees(row);
     json(
         StatusCode::OK,
         &StatesAnswer {
-            documents: rows.map(|row| row.filter(may_see).map(reported)).collect(),
+            documents: rows
+                .map(|row| row.filter(may_see))
+                .map(|row| row.map(|row| reported(shown(row, &caller))))
+                .collect(),
         },
     )
 }
@@ -500,6 +524,26 @@ pub async fn repair(state: web::Data<ServerState>) -> Result<HttpResponse, Probl
 /// `GET /v1/repair`: how far that is.
 pub async fn repair_report(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
     json(StatusCode::OK, &state.repairing.report())
+}
+
+/// A row as a caller may see it: what is found of an earlier version may have had other rights, and
+/// reasons name other documents and places of the server.
+fn shown(mut row: DocumentRow, caller: &Caller) -> DocumentRow {
+    let is_whole = caller.viewer().is_none() || caller.publishes(&row.latest.source);
+    if !is_whole {
+        let latest = &row.latest;
+        let is_the_same = |indexed: &IndexedVersion| {
+            indexed.version == latest.version || Some(indexed.version) == latest.indexed_version
+        };
+        row.indexed = row.indexed.filter(is_the_same);
+        row.latest.reason = row
+            .latest
+            .reason
+            .filter(|_| row.latest.state == State::Indexed);
+        // Who else may see it is not for its readers.
+        row.latest.rights = None;
+    }
+    row
 }
 
 /// What reports say of a document.
@@ -528,7 +572,11 @@ fn reported(row: DocumentRow) -> DocumentSummary {
 }
 
 /// The same, with what questions find now; as reported while the index does not answer.
-async fn summaries(documents: &Documents, rows: Vec<DocumentRow>) -> Vec<DocumentSummary> {
+async fn summaries(
+    documents: &Documents,
+    rows: Vec<DocumentRow>,
+    caller: &Caller,
+) -> Vec<DocumentSummary> {
     let document_ids: Vec<String> = rows
         .iter()
         .filter(|row| row.indexed.is_some())
@@ -538,14 +586,20 @@ async fn summaries(documents: &Documents, rows: Vec<DocumentRow>) -> Vec<Documen
         .stored_many(&document_ids)
         .await
         .inspect_err(|error| tracing::warn!(%error, "what is searchable is as reported"));
+    // An earlier version may have had other rights.
+    let may_be_told = |stored: &IndexedDocument| {
+        let document = &stored.document;
+        let sees = |viewer: &Viewer| viewer.sees_document(document);
+        caller.publishes(&document.source) || caller.viewer().is_none_or(sees)
+    };
     let mut stored: HashMap<String, Option<IndexedDocument>> = document_ids
         .into_iter()
         .zip(stored.ok().unwrap_or_default())
         .collect();
     rows.into_iter()
         .map(|row| match stored.remove(&row.latest.document_id) {
-            Some(stored) => found(row, stored),
-            None => reported(row),
+            Some(stored) => found(shown(row, caller), stored.filter(may_be_told)),
+            None => reported(shown(row, caller)),
         })
         .collect()
 }

@@ -1,10 +1,11 @@
 //! `/v1/images/{id}`: pictures that documents carry, kept as blobs. What a document brought is not
 //! trusted: only formats that are nothing but pixels are answered, each as what its first bytes
-//! show.
+//! show. Where rights by document hold, only those that a document shows which the caller may see.
 
 use actix_web::{HttpResponse, web};
 use tributary_schemas::picture::media_type;
 
+use super::caller::Caller;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -14,28 +15,40 @@ const SCHEME: &str = "blob:";
 /// Where the server answers them.
 pub const PATH: &str = "/v1/images/";
 
-/// One picture. Its address is the hash of its content, so it never changes.
+/// One picture. Its address is the hash of its content, so it never changes; who may see it does.
 pub async fn get(
     state: web::Data<ServerState>,
     id: web::Path<String>,
+    caller: Caller,
 ) -> Result<HttpResponse, Problem> {
     let missing = || {
         Problem::new(Code::NotFound, "there is no picture of this name")
             .with_hint("hits name theirs in `images`")
     };
-    let bytes =
-        state
-            .blobs
-            .get(&format!("{SCHEME}{id}"))
-            .await
-            .map_err(|error| match Problem::from(error) {
-                problem if matches!(problem.code(), Code::NotFound | Code::Invalid) => missing(),
-                problem => problem,
-            })?;
+    let stored = format!("{SCHEME}{id}");
+    if !state
+        .retriever
+        .shows_image(&stored, &caller.principal)
+        .await?
+    {
+        return Err(missing());
+    }
+    let bytes = state
+        .blobs
+        .get(&stored)
+        .await
+        .map_err(|error| match Problem::from(error) {
+            problem if matches!(problem.code(), Code::NotFound | Code::Invalid) => missing(),
+            problem => problem,
+        })?;
     let media_type = media_type(&bytes).ok_or_else(missing)?;
+    let kept = match caller.viewer() {
+        None => "private, max-age=31536000, immutable",
+        Some(_) => "private, no-store",
+    };
     Ok(HttpResponse::Ok()
         .content_type(media_type)
-        .insert_header(("cache-control", "private, max-age=31536000, immutable"))
+        .insert_header(("cache-control", kept))
         .body(bytes))
 }
 

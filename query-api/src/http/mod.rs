@@ -37,6 +37,7 @@ pub mod turns;
 mod unlisted;
 pub mod upload;
 pub mod user_profiles;
+pub mod withholding;
 pub(crate) mod words;
 mod writing;
 
@@ -119,13 +120,10 @@ pub fn routes(config: &mut web::ServiceConfig) {
                 .route(READ_OR_BUILD.get(knowledge_sets::list))
                 .route(BUILD.put(knowledge_sets::apply)),
         )
-        .service(
-            resource("/v1/knowledge-sets/status").route(READ_OR_BUILD.get(knowledge_sets::status)),
-        )
+        .service(resource("/v1/knowledge-sets/status").route(BUILD.get(knowledge_sets::status)))
         .service(resource("/v1/knowledge-sets/{id}").route(READ.get(knowledge_sets::information)))
         .service(
-            resource("/v1/knowledge-sets/{id}/status")
-                .route(READ_OR_BUILD.get(knowledge_sets::status_of)),
+            resource("/v1/knowledge-sets/{id}/status").route(BUILD.get(knowledge_sets::status_of)),
         )
         .service(
             resource("/v1/knowledge-sets/{id}/reindex").route(BUILD.post(reindex::request_set)),

@@ -48,7 +48,7 @@ impl Original {
         name: &str,
         caller: &Caller,
     ) -> Result<Self, Problem> {
-        let id = documents::resolved(state, name).await?;
+        let id = documents::resolved(state, name, caller.viewer()).await?;
         let parts = DocumentParts::default();
         let view = state
             .retriever
@@ -89,7 +89,7 @@ pub async fn get(
 ) -> Result<HttpResponse, Problem> {
     // An id may have slashes: a document that is called so is meant by its name.
     let whole = format!("{name}/{LAST}");
-    if documents::is_known(&state, &whole).await {
+    if documents::is_known(&state, &whole, caller.viewer()).await {
         return documents::get(state, whole.into(), parameters, caller).await;
     }
     let original = Original::find(&state, &name, &caller).await?;

@@ -35,7 +35,7 @@ pub async fn get(
     let (name, page) = path.into_inner();
     // An id may have slashes: a document that is called so is meant by its name.
     let whole = format!("{name}/pages/{page}");
-    if documents::is_known(&state, &whole).await {
+    if documents::is_known(&state, &whole, caller.viewer()).await {
         return documents::get(state, whole.into(), parameters, caller).await;
     }
     let original = Original::find(&state, &name, &caller).await?;

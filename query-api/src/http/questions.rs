@@ -21,7 +21,7 @@ pub async fn judge(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let mut wanted: QuestionToJudge = body::read_json(&state, &request, payload).await?;
-    resolve_names(&state, &mut wanted.filter).await?;
+    resolve_names(&state, &mut wanted.filter, &caller.principal).await?;
     let mut judged = working(&request, state.asking.judge(wanted, caller.principal)).await?;
     link_images(&mut judged.sources);
     json(StatusCode::OK, &judged)
@@ -35,7 +35,7 @@ pub async fn explain(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let mut wanted: QuestionToJudge = body::read_json(&state, &request, payload).await?;
-    resolve_names(&state, &mut wanted.filter).await?;
+    resolve_names(&state, &mut wanted.filter, &caller.principal).await?;
     let mut explained = working(&request, state.asking.explain(wanted, caller.principal)).await?;
     link_images(&mut explained.sources);
     json(StatusCode::OK, &explained)

@@ -14,11 +14,19 @@ use crate::server::ServerState;
 
 /// Puts the id of each document that the filter names by `source/path` in the place of the name. A
 /// name that nothing has stays, and no document meets it.
-pub(crate) async fn resolve_names(state: &ServerState, filter: &mut Filter) -> Result<(), Problem> {
+pub(crate) async fn resolve_names(
+    state: &ServerState,
+    filter: &mut Filter,
+    principal: &Principal,
+) -> Result<(), Problem> {
     for name in filter.document_ids.iter_mut().flatten() {
         // Without a slash it is an id.
         if name.contains('/') {
-            match state.documents.resolve(name).await {
+            match state
+                .documents
+                .resolve(name, principal.viewer.as_ref())
+                .await
+            {
                 Ok(id) => *name = id,
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error.into()),
@@ -48,7 +56,7 @@ pub(crate) async fn find(
     mut wanted: SearchRequest,
     principal: &Principal,
 ) -> Result<SearchResponse, Problem> {
-    resolve_names(state, &mut wanted.filter).await?;
+    resolve_names(state, &mut wanted.filter, principal).await?;
     let (user, profile) = (wanted.user.as_deref(), &mut wanted.user_profile);
     user_profiles::resolve(state.conversations.as_ref(), principal, user, profile).await?;
     let _turn = state.searches.turn().await?;
@@ -83,7 +91,7 @@ pub(crate) async fn find_code(
     mut wanted: CodeSearchRequest,
     principal: &Principal,
 ) -> Result<CodeSearchResponse, Problem> {
-    resolve_names(state, &mut wanted.filter).await?;
+    resolve_names(state, &mut wanted.filter, principal).await?;
     let _turn = state.searches.turn().await?;
     let response = state.retriever.search_code(&wanted, principal).await?;
     state.metrics.observe_code_search(&response);

@@ -25,6 +25,12 @@ pub struct SessionInformation {
     /// is for.
     #[schemars(with = "Vec<Value>")]
     pub roles: Vec<Grant>,
+    /// Groups whose documents it may read; none where it may read all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+    /// The highest security level that it may read; absent where it may read all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clearance: Option<u8>,
 }
 
 /// `GET /v1/session`.
@@ -58,9 +64,14 @@ pub async fn end(operations: web::Data<Operations>, request: HttpRequest) -> Htt
 }
 
 fn information(operations: &Operations, caller: &Caller) -> SessionInformation {
+    let viewer = caller.viewer();
     SessionInformation {
         wants_keys: operations.authentication.wants_keys(),
         key: caller.key().map(str::to_owned),
         roles: caller.roles().to_vec(),
+        groups: viewer
+            .map(|viewer| viewer.groups.clone())
+            .unwrap_or_default(),
+        clearance: viewer.map(|viewer| viewer.clearance),
     }
 }

@@ -52,7 +52,7 @@ pub async fn list(
         document_ids: wanted.document.map(|one| vec![one]),
         ..Filter::default()
     };
-    resolve_names(&state, &mut filter).await?;
+    resolve_names(&state, &mut filter, &caller.principal).await?;
     let _turn = state.searches.turn().await?;
     let asker = state.asking.asker();
     let after = wanted.after.as_deref();
@@ -87,6 +87,6 @@ pub(crate) async fn ask(
         }
         wanted.filter.knowledge_sets = Some(sets);
     }
-    resolve_names(state, &mut wanted.filter).await?;
+    resolve_names(state, &mut wanted.filter, principal).await?;
     state.asking.query_tables(&wanted, principal).await
 }

@@ -14,7 +14,10 @@ pub async fn unmet(
     filter: ListFilter,
     principal: &Principal,
 ) -> Result<Option<UnmetFilter>, Problem> {
-    let none = ListFilter::default();
+    let none = ListFilter {
+        viewer: filter.viewer.clone(),
+        ..ListFilter::default()
+    };
     let alone = [
         (
             "sources",

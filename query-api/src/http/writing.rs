@@ -112,7 +112,7 @@ pub(super) async fn own_document(
     caller: &Caller,
     name: &str,
 ) -> Result<String, Problem> {
-    let resolved = state.documents.resolve(name).await;
+    let resolved = state.documents.resolve(name, None).await;
     let id = resolved.map_err(|error| match error.kind() {
         // Names that are near, or that several documents have, would tell of other sources.
         ErrorKind::NotFound | ErrorKind::Invalid | ErrorKind::Conflict => not_found(name, None),

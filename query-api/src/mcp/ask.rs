@@ -79,7 +79,7 @@ pub async fn ask(
         history: arguments.history,
         ..AskRequest::default()
     };
-    resolve_names(&engine.state, &mut request.filter).await?;
+    resolve_names(&engine.state, &mut request.filter, &engine.principal).await?;
     let asked = engine
         .state
         .asking

@@ -104,7 +104,10 @@ pub struct Opened {
 /// Opens a document by its id or by `source/path`. One that the caller may not see is not there.
 pub async fn open(engine: &Engine, name: &str) -> Result<Opened, Problem> {
     let state = &engine.state;
-    let resolved = state.documents.resolve(name).await;
+    let resolved = state
+        .documents
+        .resolve(name, engine.principal.viewer.as_ref())
+        .await;
     let document_id = resolved.map_err(|error| match error.kind() {
         ErrorKind::NotFound => not_found(name, error.hint()),
         _ => error.into(),
@@ -119,6 +122,9 @@ pub async fn open(engine: &Engine, name: &str) -> Result<Opened, Problem> {
         .document(&document_id, wanted, &engine.principal);
     let view = found.await?.ok_or_else(|| not_found(name, None))?;
     let row = state.documents.get(&document_id).await?;
+    let viewer = engine.principal.viewer.as_ref();
+    // The newest version may be another one than that which was opened.
+    let row = row.filter(|row| viewer.is_none_or(|viewer| row.is_seen(viewer)));
     let row = row.ok_or_else(|| not_found(name, None))?;
     let version = row.indexed.map(|indexed| indexed.version);
     Ok(Opened {

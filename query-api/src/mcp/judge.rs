@@ -11,7 +11,7 @@ use crate::problem::Problem;
 
 /// Calls `judge_answer`.
 pub async fn judge(engine: &Engine, mut question: QuestionToJudge) -> Result<Reply, Problem> {
-    resolve_names(&engine.state, &mut question.filter).await?;
+    resolve_names(&engine.state, &mut question.filter, &engine.principal).await?;
     let asking = &engine.state.asking;
     let judging = asking.judge(question, engine.principal.clone());
     let judgement = engine.patiently(judging).await?;

@@ -4,7 +4,6 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
     ResourceContents, ResourceTemplate,
 };
-use tributary_retrieval::Principal;
 use tributary_store::manifest::list::{ListFilter, ListQuery, Place};
 
 use super::documents;
@@ -62,8 +61,9 @@ pub fn templates() -> ListResourceTemplatesResult {
 
 /// One page of the documents that can be found.
 pub async fn list(engine: &Engine, cursor: Option<&str>) -> Result<ListResourcesResult, Problem> {
-    // The list does not know who asks: only who may see everything gets one.
-    if engine.principal != Principal::unrestricted() {
+    // The list knows rights by document only: who is held to sets or levels gets none.
+    let principal = &engine.principal;
+    if principal.knowledge_sets.is_some() || principal.max_security_level.is_some() {
         return Ok(ListResourcesResult::default());
     }
     let after: Option<Place> = cursor
@@ -72,6 +72,7 @@ pub async fn list(engine: &Engine, cursor: Option<&str>) -> Result<ListResources
         .map_err(|_| Problem::new(Code::Invalid, "the cursor is none of this server"))?;
     let filter = ListFilter {
         searchable: Some(true),
+        viewer: principal.viewer.clone(),
         ..ListFilter::default()
     };
     let query = ListQuery {

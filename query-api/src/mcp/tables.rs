@@ -103,7 +103,10 @@ pub async fn rows(engine: &Engine, arguments: TableArguments) -> Result<Reply, P
 /// The database of a document that the caller may see.
 async fn database(engine: &Engine, name: &str) -> Result<Vec<u8>, Problem> {
     let state = &engine.state;
-    let resolved = state.documents.resolve(name).await;
+    let resolved = state
+        .documents
+        .resolve(name, engine.principal.viewer.as_ref())
+        .await;
     let document_id = resolved.map_err(|error| match error.kind() {
         ErrorKind::NotFound => documents::not_found(name, error.hint()),
         _ => error.into(),

@@ -1,6 +1,7 @@
 //! One test program for the whole crate: linking is what costs.
 #![allow(clippy::unwrap_used)]
 
+mod access;
 mod ask;
 mod citations;
 mod common;

@@ -24,7 +24,9 @@ use tributary_models::{Reranker, TextRole};
 use tributary_retrieval::{DocumentParts, Principal, Retriever};
 use tributary_schemas::near_duplicate::Duplicate;
 use tributary_schemas::search::{SearchRequest, SearchResponse};
-use tributary_schemas::{Attributes, Chunk, ChunkId, ChunkKind, DocumentHeader, Result};
+use tributary_schemas::{
+    Access, Attributes, Chunk, ChunkId, ChunkKind, DocumentHeader, Result, Viewer,
+};
 use tributary_store::search_index::embedded::{Config, EmbeddedIndex};
 use tributary_store::search_index::{Operation, SharedSearchIndex};
 
@@ -97,6 +99,7 @@ fn header(document: u64, version: u64, forbidden: bool) -> DocumentHeader {
         attributes: Attributes {
             link: Some(pick("https://example.org", CANARY)),
             security_level: Some(if forbidden { 3 } else { 0 }),
+            access: access(document, forbidden),
             ..Attributes::default()
         },
         duplicates: if document.is_multiple_of(4) && !forbidden {
@@ -105,6 +108,24 @@ fn header(document: u64, version: u64, forbidden: bool) -> DocumentHeader {
             Vec::new()
         },
         ..DocumentHeader::default()
+    }
+}
+
+/// The permitted are for a group, or for everybody of level 0; the others for another group, nobody
+/// says for whom, or for everybody of a higher level. The same for exact duplicates, so those with
+/// duplicates are not told apart by it.
+fn access(document: u64, forbidden: bool) -> Option<Access> {
+    let groups = |name: &str| {
+        Some(Access {
+            groups: vec![name.to_owned()],
+            users: Vec::new(),
+        })
+    };
+    match (forbidden, document % 3) {
+        (false, 0) => groups("plan"),
+        (false, _) | (true, 0) => Some(Access::default()),
+        (true, 1) => groups("vault"),
+        (true, _) => None,
     }
 }
 
@@ -196,7 +217,7 @@ async fn write_round(
 /// A wish and rights, which no forbidden version meets together.
 fn filter(number: u64) -> (Value, Principal) {
     let anything = Principal::unrestricted();
-    match number % 7 {
+    match number % 8 {
         0 => (
             json!({"sources": ["wiki"], "max_security_level": 1}),
             anything,
@@ -216,10 +237,14 @@ fn filter(number: u64) -> (Value, Principal) {
             let documents: Vec<String> = (0..DOCUMENTS)
                 .map(|document| format!("d{document}"))
                 .collect();
-            (
-                json!({"sources": ["wiki"], "document_ids": documents}),
-                anything,
-            )
+            match number % 8 {
+                6 => (
+                    json!({"sources": ["wiki"], "document_ids": documents}),
+                    anything,
+                ),
+                // Copies have the rights of the document that stands for them: the ids forbid them.
+                _ => (json!({"document_ids": documents}), by_rights()),
+            }
         }
     }
 }
@@ -232,6 +257,16 @@ fn restricted(number: u64) -> Principal {
         max_security_level: number.is_multiple_of(2).then_some(1),
         ..Principal::unrestricted()
     }
+}
+
+/// Rights by document.
+fn by_rights() -> Principal {
+    let viewer = Viewer {
+        groups: vec!["plan".to_owned()],
+        clearance: 2,
+        ..Viewer::default()
+    };
+    Principal::of("somebody".to_owned(), viewer)
 }
 
 /// Takes turns.

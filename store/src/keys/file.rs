@@ -32,6 +32,10 @@ pub struct NewKey {
     pub name: String,
     /// What it may do, at least one.
     pub roles: Vec<Grant>,
+    /// Groups whose documents it may read.
+    pub groups: Vec<String>,
+    /// The highest security level that it may read.
+    pub clearance: u8,
     /// From when on it is refused, milliseconds since 1970; `None` for never.
     pub expires_ms: Option<i64>,
 }
@@ -95,6 +99,8 @@ impl KeyFile {
             id: secret.id().to_owned(),
             name: new.name,
             roles: new.roles,
+            groups: new.groups,
+            clearance: new.clearance,
             created_ms: now_ms,
             expires_ms: new.expires_ms,
             revoked_ms: None,
@@ -114,6 +120,8 @@ impl KeyFile {
             id: secret.id().to_owned(),
             name: "first administrator".to_owned(),
             roles: vec![Grant::Administrator],
+            groups: Vec::new(),
+            clearance: 0,
             created_ms: now_ms,
             expires_ms: None,
             revoked_ms: None,
@@ -190,6 +198,9 @@ fn check(new: &NewKey) -> Result<()> {
     let characters = new.name.chars().count();
     if characters == 0 || characters > MAXIMUM_NAME_CHARACTERS {
         return invalid("the name of a key must have 1 to 200 characters");
+    }
+    if new.groups.iter().any(|group| group.trim().is_empty()) {
+        return invalid("the name of a group must not be empty");
     }
     let is_for_nothing = |grant: &Grant| match grant {
         Grant::Publisher { sources } => sources.is_empty() || sources.contains(&String::new()),

@@ -7,6 +7,8 @@
 //!   "id": "0a1b2c3d4e5f",                      also the visible part of the key
 //!   "name": "wiki import",
 //!   "roles": [{"role": "publisher", "sources": ["wiki"]}, {"role": "reader"}],
+//!   "groups": ["radio"],                       left out for none
+//!   "clearance": 2,                            left out for 0
 //!   "created_ms": 1764000000000,
 //!   "expires_ms": null,                        null for never
 //!   "revoked_ms": null,
@@ -116,6 +118,12 @@ pub struct ApiKey {
     pub name: String,
     /// What it may do, at least one.
     pub roles: Vec<Grant>,
+    /// Groups whose documents it may read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+    /// The highest security level that it may read.
+    #[serde(default, skip_serializing_if = "is_public")]
+    pub clearance: u8,
     /// When it was made, milliseconds since 1970.
     pub created_ms: i64,
     /// From when on it is refused; `None` for never.
@@ -124,6 +132,10 @@ pub struct ApiKey {
     pub revoked_ms: Option<i64>,
     /// Hashes of its secrets: one, or two while a rotation overlaps.
     secrets: Vec<StoredSecret>,
+}
+
+fn is_public(level: &u8) -> bool {
+    *level == 0
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -32,6 +32,10 @@ pub struct Holder {
     pub id: Option<String>,
     /// What it may do.
     pub roles: Vec<Grant>,
+    /// Groups whose documents it may read.
+    pub groups: Vec<String>,
+    /// The highest security level that it may read.
+    pub clearance: u8,
     /// Stands for the secret that was shown, so that what is derived from it ends with it.
     pub mark: [u8; 32],
 }
@@ -86,6 +90,8 @@ impl KeyRing {
             return Ok(Holder {
                 id: None,
                 roles: vec![Grant::Administrator],
+                groups: Vec::new(),
+                clearance: 0,
                 mark: *hash.as_bytes(),
             });
         }
@@ -118,6 +124,8 @@ impl KeyRing {
                 .then(|| Holder {
                     id: None,
                     roles: vec![Grant::Administrator],
+                    groups: Vec::new(),
+                    clearance: 0,
                     mark: *mark,
                 })
                 .ok_or(Refusal::Unknown);
@@ -161,6 +169,8 @@ impl KeyRing {
         Holder {
             id: Some(key.id.clone()),
             roles: key.roles.clone(),
+            groups: key.groups.clone(),
+            clearance: key.clearance,
             mark,
         }
     }

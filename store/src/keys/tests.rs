@@ -14,6 +14,8 @@ fn reader(name: &str) -> NewKey {
     NewKey {
         name: name.to_owned(),
         roles: vec![Grant::Reader],
+        groups: vec!["radio".to_owned()],
+        clearance: 2,
         expires_ms: None,
     }
 }

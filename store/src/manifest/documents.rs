@@ -8,7 +8,7 @@ use tokio::sync::{Mutex, Semaphore};
 use tributary_schemas::id::check_document_id;
 use tributary_schemas::{
     DocumentEvent, DocumentHeader, Error, ErrorKind, Labels, Reconciliation, Result, State, Topic,
-    event,
+    Viewer, event,
 };
 
 use super::changes::Changes;
@@ -206,14 +206,19 @@ impl Documents {
     }
 
     /// The id of the document that people call so: by its id, or by `source/path`. `NotFound` with
-    /// names like it, `Invalid` where several documents are called so.
-    pub async fn resolve(&self, name: &str) -> Result<String> {
+    /// names like it, `Invalid` where several documents are called so. To a viewer, what they may
+    /// not see is not there, as if it never had been.
+    pub async fn resolve(&self, name: &str, viewer: Option<&Viewer>) -> Result<String> {
         self.table.catch_up(&self.topics).await?;
-        if self.table.has(name) {
+        let is_seen = match viewer {
+            None => self.table.has(name),
+            Some(viewer) => self.table.get(name).is_some_and(|row| row.is_seen(viewer)),
+        };
+        if is_seen {
             return Ok(name.to_owned());
         }
-        let wanted = name.to_owned();
-        self.look_through(move |table| names::find(table, &wanted).id(&wanted))
+        let (wanted, viewer) = (name.to_owned(), viewer.cloned());
+        self.look_through(move |table| names::find(table, &wanted, viewer.as_ref()).id(&wanted))
             .await?
     }
 

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
-use tributary_schemas::{DocumentSort, Error, ErrorKind, State};
+use tributary_schemas::{DocumentSort, Error, ErrorKind, State, Viewer};
 
 use super::rows::{Counts, Glance, ROWS_AT_ONCE, Rows};
 use super::table::DocumentRow;
@@ -46,6 +46,8 @@ pub struct ListFilter {
     pub changed_from_ms: Option<i64>,
     /// The newest report is older than this, milliseconds since 1970.
     pub changed_before_ms: Option<i64>,
+    /// Only what this viewer may see; everything for `None`.
+    pub viewer: Option<Viewer>,
 }
 
 /// What a list is to show.
@@ -250,7 +252,8 @@ impl<'a> Conditions<'a> {
     /// Those that need no labels.
     fn meets(&self, glance: &Glance<'_>) -> bool {
         let filter = self.filter;
-        meets(&filter.state, |state| glance.state == *state)
+        meets(&filter.viewer, |viewer| viewer.sees_rights(glance.rights))
+            && meets(&filter.state, |state| glance.state == *state)
             && meets(&filter.searchable, |wanted| glance.is_searchable == *wanted)
             && meets(&filter.degraded, |wanted| glance.is_degraded == *wanted)
             && meets(&filter.source, |source| glance.source == source)

@@ -20,7 +20,9 @@ pub mod versions;
 mod view;
 
 use tributary_schemas::id::MAXIMUM_DOCUMENT_ID_BYTES;
-use tributary_schemas::{DocumentHeader, DocumentState, Error, Labels, State, limits};
+use tributary_schemas::{
+    DocumentHeader, DocumentRights, DocumentState, Error, Labels, State, limits,
+};
 
 use crate::event_log::stage::Output;
 use crate::event_log::{StoredRecord, message};
@@ -58,6 +60,7 @@ pub fn report(document: &DocumentHeader, state: State, now_ms: i64) -> DocumentS
         indexed_version: None,
         indexed_at_ms: None,
         labels: None,
+        rights: DocumentRights::of(document),
     }
 }
 

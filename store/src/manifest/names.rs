@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use tributary_schemas::{Error, ErrorKind, State, limits};
+use tributary_schemas::{Error, ErrorKind, State, Viewer, limits};
 
 use super::rows::Glance;
 use super::table::DocumentTable;
@@ -27,13 +27,14 @@ pub(super) enum Named {
     None(Vec<String>),
 }
 
-/// The document of this source and path. One that is deleted has the name only where no other has.
-pub(super) fn find(table: &DocumentTable, name: &str) -> Named {
+/// The document of this source and path, of those that the viewer may see. One that is deleted has
+/// the name only where no other has.
+pub(super) fn find(table: &DocumentTable, name: &str, viewer: Option<&Viewer>) -> Named {
     let (mut present, mut deleted) = (Vec::new(), Vec::new());
     // Without a slash it cannot be one.
     if name.contains('/') {
         table.glance(|glance| {
-            if is_name(name, &glance) {
+            if is_name(name, &glance) && is_seen(&glance, viewer) {
                 let found = match glance.state {
                     State::Deleted => &mut deleted,
                     _ => &mut present,
@@ -44,7 +45,7 @@ pub(super) fn find(table: &DocumentTable, name: &str) -> Named {
     }
     let found = if present.is_empty() { deleted } else { present };
     match found.len() {
-        0 => Named::None(alike(table, name)),
+        0 => Named::None(alike(table, name, viewer)),
         1 => Named::One(found.into_iter().collect()),
         _ => Named::Several(found),
     }
@@ -57,14 +58,19 @@ fn is_name(name: &str, glance: &Glance<'_>) -> bool {
     path == Some(glance.source_path)
 }
 
-fn alike(table: &DocumentTable, name: &str) -> Vec<String> {
+fn is_seen(glance: &Glance<'_>, viewer: Option<&Viewer>) -> bool {
+    viewer.is_none_or(|viewer| viewer.sees_rights(glance.rights))
+}
+
+fn alike(table: &DocumentTable, name: &str, viewer: Option<&Viewer>) -> Vec<String> {
     if name.len() > LONGEST_NAME {
         return Vec::new();
     }
     let small = name.to_lowercase();
     let mut best: Vec<(Reverse<usize>, String)> = Vec::new();
     table.glance(|glance| {
-        if glance.source_path.is_empty() || glance.state == State::Deleted {
+        let is_named = !glance.source_path.is_empty() && glance.state != State::Deleted;
+        if !is_named || !is_seen(&glance, viewer) {
             return;
         }
         let place = format!("{}/{}", glance.source, glance.source_path);
@@ -183,13 +189,13 @@ mod tests {
             ("gone/x.md", Named::One("7".into())),
         ];
         for (name, expected) in cases {
-            assert_eq!(find(&table(), name), expected, "{name}");
+            assert_eq!(find(&table(), name, None), expected, "{name}");
         }
     }
 
     #[test]
     fn names_like_an_unknown_one_are_proposed() {
-        let near = |name: &str| match find(&table(), name) {
+        let near = |name: &str| match find(&table(), name, None) {
             Named::None(near) => near,
             found => vec![format!("{found:?}")],
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::JoinHandle;
-use tributary_schemas::{DocumentState, Error, ErrorKind, Labels, Result, State, Topic};
+use tributary_schemas::{DocumentState, Error, ErrorKind, Labels, Result, State, Topic, Viewer};
 
 use super::changes::Changes;
 use super::list::{ListQuery, Selected, Selection};
@@ -37,6 +37,11 @@ impl DocumentRow {
         self.indexed
             .as_ref()
             .is_some_and(|indexed| !indexed.is_aside)
+    }
+
+    /// Whether a viewer may see it: what its newest report says decides.
+    pub fn is_seen(&self, viewer: &Viewer) -> bool {
+        viewer.sees_rights(self.latest.rights.as_ref())
     }
 }
 

@@ -220,6 +220,7 @@ fn fill_attributes(attributes: &mut Attributes, defaults: &Attributes) {
     fill(&mut attributes.organization, &defaults.organization);
     fill(&mut attributes.language, &defaults.language);
     fill(&mut attributes.security_level, &defaults.security_level);
+    fill(&mut attributes.access, &defaults.access);
     fill(&mut attributes.created_at, &defaults.created_at);
     fill(&mut attributes.updated_at, &defaults.updated_at);
     for (name, value) in &defaults.custom {

@@ -191,6 +191,12 @@ impl Kept {
         self.documents.all().await.unwrap().len()
     }
 
+    /// What the last stage reports of a document.
+    pub async fn report_document(&self, document: &DocumentHeader, state: State) {
+        let state = manifest::report(document, state, REPORTED_MS);
+        report(&self.topics, &state).await;
+    }
+
     /// What a stage reports.
     pub async fn report(&self, id: &str, version: u64, state: State) {
         report(

@@ -15,7 +15,7 @@ use crate::common::backend::{BACKUP_TOKEN, Settings};
 use crate::common::client::{Answer, Server};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
-const NOW: i64 = 1_764_000_000_000;
+pub const NOW: i64 = 1_764_000_000_000;
 /// The same for two requests, so that their answers can be compared byte by byte.
 const TRACE: (&str, &str) = (
     "traceparent",
@@ -23,14 +23,14 @@ const TRACE: (&str, &str) = (
 );
 
 /// A server that wants keys, and where they lie.
-struct Keyed {
-    server: Server,
-    file: KeyFile,
+pub struct Keyed {
+    pub server: Server,
+    pub file: KeyFile,
     _folder: tempfile::TempDir,
 }
 
 impl Keyed {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         Self::start_with(ServerConfig {
             network_access: NetworkAccess::Authenticated,
             ..common::server_config()
@@ -38,7 +38,7 @@ impl Keyed {
         .await
     }
 
-    async fn start_with(server: ServerConfig) -> Self {
+    pub async fn start_with(server: ServerConfig) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let settings = Settings {
             server,
@@ -64,13 +64,15 @@ impl Keyed {
         let new = NewKey {
             name: "test".to_owned(),
             roles,
+            groups: Vec::new(),
+            clearance: 0,
             expires_ms,
         };
         let (key, secret) = self.file.create(new, NOW).unwrap();
         (key.id, format!("Bearer {}", secret.reveal()))
     }
 
-    async fn send(&self, key: &str, method: &str, path: &str, body: Option<Value>) -> Answer {
+    pub async fn send(&self, key: &str, method: &str, path: &str, body: Option<Value>) -> Answer {
         let body = body.map(|body| body.to_string()).unwrap_or_default();
         let headers = [("Authorization", key), JSON, TRACE];
         self.server

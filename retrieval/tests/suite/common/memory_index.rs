@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use tributary_schemas::filter::{document_terms, kind_term};
+use tributary_schemas::filter::{chunk_terms, document_terms};
 use tributary_schemas::search::ScoredChunk;
 use tributary_schemas::{
-    Chunk, ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Filter, Result,
+    Chunk, ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Filter, Result, Viewer,
 };
 use tributary_store::search_index::{
     GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
@@ -85,6 +85,19 @@ impl MemoryIndex {
         }
     }
 
+    /// Puts a picture into the first chunk of a document.
+    pub fn show_image(&self, document_id: &str, image: &str) {
+        let mut documents = self
+            .documents
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, chunks)) = documents.get_mut(document_id)
+            && let Some((chunk, _)) = chunks.first_mut()
+        {
+            chunk.images = vec![image.to_owned()];
+        }
+    }
+
     fn entries(&self) -> Vec<Entry> {
         self.documents
             .lock()
@@ -102,14 +115,17 @@ impl MemoryIndex {
     ) -> Vec<(Chunk, ChunkVectors)> {
         let sees = |document: &DocumentHeader, chunk: &Chunk| {
             let mut terms = document_terms(document);
-            terms.push(kind_term(chunk.kind));
+            terms.extend(chunk_terms(chunk));
+            let is_seen = |viewer: &Viewer| viewer.sees_document(document);
+            let right = filter.viewer.as_ref().is_none_or(is_seen);
             let level = filter.max_security_level.is_none_or(|maximum| {
                 document
                     .attributes
                     .security_level
                     .is_some_and(|level| level <= maximum)
             });
-            level
+            right
+                && level
                 && filter
                     .term_conditions()
                     .iter()

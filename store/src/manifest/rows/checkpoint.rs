@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tributary_schemas::{Error, ErrorKind, Labels, Lineage, Result, State};
+use tributary_schemas::{DocumentRights, Error, ErrorKind, Labels, Lineage, Result, State};
 
 use super::{Indexed, Packed, Rows};
 use crate::event_log::embedded::folder::{create_folder, failed, publish, unfinished};
@@ -26,7 +26,7 @@ use crate::manifest::texts::Common;
 use crate::manifest::view::Applied;
 
 const MAGIC: &str = "tributary document table";
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// Rows of a block. The table stands still while one is written.
 const BLOCK_ROWS: usize = 5_000;
 /// A frame above this is damage.
@@ -64,6 +64,8 @@ struct Block<'a> {
     lineages: Vec<String>,
     /// Generation, tags and knowledge sets.
     labels: Vec<(String, Vec<String>, Vec<String>)>,
+    /// JSON, as above.
+    rights: Vec<String>,
     rows: Vec<StoredRow<'a>>,
 }
 
@@ -85,6 +87,7 @@ struct StoredRow<'a> {
     source_path: &'a str,
     title: &'a str,
     lineage: Option<u32>,
+    rights: Option<u32>,
     timeline: Vec<(u32, i64)>,
 }
 
@@ -196,13 +199,19 @@ struct Writing {
     texts: HashMap<Arc<str>, u32>,
     lineages: Vec<Arc<Lineage>>,
     labels: HashMap<Arc<Labels>, u32>,
+    rights: HashMap<Arc<DocumentRights>, u32>,
 }
 
 impl Writing {
     /// The next rows, encoded.
     fn block(&mut self, rows: &Rows) -> Result<Vec<u8>> {
-        let known = [self.texts.len(), self.lineages.len(), self.labels.len()];
-        let [known_texts, known_lineages, known_labels] = known;
+        let known = [
+            self.texts.len(),
+            self.lineages.len(),
+            self.labels.len(),
+            self.rights.len(),
+        ];
+        let [known_texts, known_lineages, known_labels, known_rights] = known;
         let after = self.after.take();
         let mut next = rows.packed_after(after.as_deref());
         let page: Vec<(&str, &Packed)> = next.by_ref().take(BLOCK_ROWS).collect();
@@ -215,17 +224,15 @@ impl Writing {
             .collect();
         let new_texts = added(&self.texts, known_texts);
         let new_labels = added(&self.labels, known_labels);
-        let lineages: Vec<String> = self.lineages[known_lineages..]
-            .iter()
-            .map(|lineage| {
-                serde_json::to_string(&**lineage)
-                    .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
-            })
-            .collect::<Result<_>>()?;
+        let lineages = self.lineages[known_lineages..].iter();
+        let lineages = lineages.map(json).collect::<Result<_>>()?;
+        let rights = added(&self.rights, known_rights);
+        let rights = rights.into_iter().map(json).collect::<Result<_>>()?;
         encoded(&Part::Block(Block {
             texts: new_texts.into_iter().map(|text| &**text).collect(),
             lineages,
             labels: new_labels.into_iter().map(stored_labels).collect(),
+            rights,
             rows,
         }))
     }
@@ -258,6 +265,10 @@ impl Writing {
             source_path: &packed.source_path,
             title: &packed.title,
             lineage: packed.lineage.as_ref().map(|lineage| self.lineage(lineage)),
+            rights: packed
+                .rights
+                .as_ref()
+                .map(|rights| number(&mut self.rights, rights)),
             timeline: packed
                 .stages
                 .iter()
@@ -278,6 +289,11 @@ impl Writing {
         });
         number as u32
     }
+}
+
+fn json<T: Serialize>(value: &Arc<T>) -> Result<String> {
+    serde_json::to_string(&**value)
+        .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))
 }
 
 /// The number of a value; the next one for a new value.
@@ -318,6 +334,7 @@ struct Reading {
     stages: Common<[Arc<str>]>,
     lineages: Vec<Arc<Lineage>>,
     labels: Vec<Arc<Labels>>,
+    rights: Vec<Arc<DocumentRights>>,
 }
 
 impl Reading {
@@ -339,6 +356,11 @@ impl Reading {
                 })
             });
         self.labels.extend(labels);
+        for rights in block.rights {
+            let rights = serde_json::from_str(&rights)
+                .map_err(|error| damaged(&format!("rights cannot be read: {error}")))?;
+            self.rights.push(Arc::new(rights));
+        }
         for row in block.rows {
             let packed = self
                 .packed(&row)
@@ -356,6 +378,10 @@ impl Reading {
         };
         let lineage = match row.lineage {
             Some(number) => Some(Arc::clone(self.lineages.get(number as usize)?)),
+            None => None,
+        };
+        let rights = match row.rights {
+            Some(number) => Some(Arc::clone(self.rights.get(number as usize)?)),
             None => None,
         };
         let stages: Option<Vec<Arc<str>>> = row
@@ -379,6 +405,7 @@ impl Reading {
             source_path: row.source_path.into(),
             title: row.title.into(),
             lineage,
+            rights,
             stages,
             times: row.timeline.iter().map(|(_, at_ms)| *at_ms).collect(),
         })
@@ -414,6 +441,7 @@ impl Reading {
         rows.shared.texts.take_over(self.texts);
         rows.shared.stages = self.stages;
         rows.shared.labels.take_over(self.labels);
+        rows.shared.rights.take_over(self.rights);
         rows.shared.lineages = self.lineages;
         rows
     }
@@ -499,6 +527,10 @@ mod tests {
                 indexed_version: number.is_multiple_of(4).then_some(number),
                 indexed_at_ms: None,
                 labels: None,
+                rights: (number % 3 > 0).then(|| DocumentRights {
+                    access: None,
+                    security_level: 3,
+                }),
             },
             indexed: (!number.is_multiple_of(5)).then(|| IndexedVersion {
                 version: number,

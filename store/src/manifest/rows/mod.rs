@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use tributary_schemas::{DocumentState, Labels, Lineage, StageTime, State};
+use tributary_schemas::{DocumentRights, DocumentState, Labels, Lineage, StageTime, State};
 
 use super::table::{DocumentRow, IndexedVersion};
 use super::texts::{Common, SWEEP_AT_LEAST, Texts};
@@ -54,6 +54,8 @@ pub(super) struct Glance<'a> {
     pub indexed_at_ms: Option<i64>,
     /// Of what is indexed, as far as they are known.
     pub labels: Option<&'a Labels>,
+    /// Who may see it, of the newest report.
+    pub rights: Option<&'a DocumentRights>,
 }
 
 /// Values that many rows have.
@@ -62,6 +64,7 @@ struct Shared {
     texts: Texts,
     stages: Common<[Arc<str>]>,
     labels: Common<Labels>,
+    rights: Common<DocumentRights>,
     lineages: Vec<Arc<Lineage>>,
     /// How many lineages there may be before those are let go that no row has any more.
     sweep_at: usize,
@@ -83,6 +86,7 @@ struct Packed {
     source_path: Box<str>,
     title: Box<str>,
     lineage: Option<Arc<Lineage>>,
+    rights: Option<Arc<DocumentRights>>,
     /// Names of the stages that finished with it, and when each did.
     stages: Arc<[Arc<str>]>,
     times: Box<[i64]>,
@@ -262,6 +266,10 @@ impl Shared {
             source_path: latest.source_path.into_boxed_str(),
             title: latest.title.into_boxed_str(),
             lineage: latest.lineage.map(|lineage| self.lineage(lineage)),
+            rights: latest.rights.map(|rights| {
+                let keep = |rights: &DocumentRights| Arc::new(rights.clone());
+                self.rights.share_with(&rights, keep)
+            }),
             stages,
             times,
         }
@@ -336,6 +344,7 @@ impl Packed {
             indexed_version: self.indexed_version,
             indexed_at_ms: None,
             labels: None,
+            rights: self.rights.as_deref().cloned(),
         };
         let indexed = self.indexed.as_ref().map(Indexed::unpack);
         DocumentRow {
@@ -363,6 +372,7 @@ impl Packed {
             reason: self.reason.as_deref(),
             indexed_at_ms: self.indexed.as_ref().and_then(Indexed::since),
             labels,
+            rights: self.rights.as_deref(),
         }
     }
 
@@ -399,6 +409,8 @@ impl Indexed {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use tributary_schemas::Access;
+
     use super::*;
 
     #[test]
@@ -426,6 +438,13 @@ mod tests {
                 indexed_version: Some(6),
                 indexed_at_ms: None,
                 labels: None,
+                rights: Some(DocumentRights {
+                    access: Some(Access {
+                        groups: vec!["radio".into()],
+                        users: vec![],
+                    }),
+                    security_level: 2,
+                }),
             },
             indexed: Some(IndexedVersion {
                 version: 6,
@@ -453,9 +472,10 @@ mod tests {
                 shared.lineages.len(),
                 shared.texts.len(),
                 shared.stages.len(),
-                shared.labels.len()
+                shared.labels.len(),
+                shared.rights.len(),
             ],
-            [1, 2, 1, 1]
+            [1, 2, 1, 1, 1]
         );
     }
 

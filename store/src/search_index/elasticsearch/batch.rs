@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use elasticsearch::http::Method;
 use serde_json::Value;
-use tributary_schemas::filter::{document_terms, kind_term};
+use tributary_schemas::filter::{chunk_terms, document_terms};
 use tributary_schemas::{ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Result};
 
 use super::bulk::{Action, Bulk, ItemResult};
@@ -755,7 +755,7 @@ fn encode_chunks(mut tasks: Vec<Task>) -> Result<(Vec<Task>, Bulk, Vec<usize>)> 
             // They stand in `text`.
             let analyzed = std::mem::take(&mut chunk.analyzed);
             let mut filter = of_document.clone();
-            filter.push(indexed_term(kind_term(chunk.kind)));
+            filter.extend(chunk_terms(chunk).map(indexed_term));
             let text = indexed_tokens(&analyzed);
             let record = ChunkRecord {
                 chunk: chunk.chunk_id,

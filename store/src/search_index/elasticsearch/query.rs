@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use tributary_schemas::{ChunkId, Filter};
+use tributary_schemas::{ChunkId, Filter, Viewer};
 
 use super::mapping::{indexed_term, indexed_token};
 
@@ -20,6 +20,9 @@ pub fn filter(filter: &Filter) -> Vec<Value> {
         .into_iter()
         .map(|values| any_of("filter", values.into_iter().map(indexed_term).collect()))
         .collect();
+    if let Some(viewer) = &filter.viewer {
+        conditions.extend(seen(viewer));
+    }
     if filter.updated_from_ms.is_some() || filter.updated_before_ms.is_some() {
         let mut range = json!({"gte": filter.updated_from_ms.unwrap_or(i64::MIN)});
         if let Some(before) = filter.updated_before_ms {
@@ -31,6 +34,21 @@ pub fn filter(filter: &Filter) -> Vec<Value> {
         conditions.push(json!({"range": {"security_level": {"lte": highest}}}));
     }
     conditions
+}
+
+/// What somebody may see; says the same as [`Viewer::sees`].
+fn seen(viewer: &Viewer) -> [Value; 2] {
+    let terms = viewer.terms().into_iter().map(indexed_term).collect();
+    let mut may_be = vec![any_of("filter", terms)];
+    if let Some(stated) = viewer.stated_term() {
+        may_be.push(json!({"bool": {"must_not": [{"term": {"filter": stated}}]}}));
+    }
+    // Negated, as a document without a level is public.
+    let above = json!({"range": {"security_level": {"gt": viewer.clearance}}});
+    [
+        json!({"bool": {"should": may_be, "minimum_should_match": 1}}),
+        json!({"bool": {"must_not": [above]}}),
+    ]
 }
 
 /// Documents with one of the values; none for no values.
@@ -119,6 +137,31 @@ mod tests {
         assert_eq!(
             filter(&open),
             [json!({"range": {"updated_at": {"gte": i64::MIN, "lt": 5}}})]
+        );
+    }
+
+    #[test]
+    fn rights_are_conditions_that_must_all_be_met() {
+        let viewer = |sees_unstated| Filter {
+            viewer: Some(Viewer {
+                groups: vec!["g".into()],
+                clearance: 2,
+                sees_unstated,
+                ..Viewer::default()
+            }),
+            ..Filter::default()
+        };
+        let terms = json!({"terms": {"filter": ["access.everybody", "access.group=g"]}});
+        let level = json!({"bool": {"must_not": [{"range": {"security_level": {"gt": 2}}}]}});
+        let either = |should: Value| json!({"bool": {"should": should, "minimum_should_match": 1}});
+        assert_eq!(
+            filter(&viewer(false)),
+            [either(json!([terms])), level.clone()]
+        );
+        let unstated = json!({"bool": {"must_not": [{"term": {"filter": "access.stated"}}]}});
+        assert_eq!(
+            filter(&viewer(true)),
+            [either(json!([terms, unstated])), level]
         );
     }
 

@@ -50,6 +50,20 @@ impl Bitmap {
         }
     }
 
+    /// Unsets the bits that `other` has.
+    pub fn subtract(&mut self, other: &Self) {
+        for (index, word) in self.words.iter_mut().enumerate() {
+            *word &= !other.word(index);
+        }
+    }
+
+    /// Sets the bits that `other` has, as far as there is room.
+    pub fn unite(&mut self, other: &Self) {
+        for (index, word) in self.words.iter_mut().enumerate() {
+            *word |= other.word(index);
+        }
+    }
+
     /// Unsets all bits.
     pub fn clear(&mut self) {
         self.words.fill(0);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use tantivy::Term;
 use tantivy::schema::IndexRecordOption;
-use tributary_schemas::Filter;
+use tributary_schemas::{Filter, Viewer};
 
 use super::bitmap::Bitmap;
 use super::snapshot::Segment;
@@ -16,6 +16,9 @@ pub fn documents(segment: &Segment, fields: Fields, filter: &Filter) -> tantivy:
     let mut allowed = segment.alive.clone();
     for values in filter.term_conditions() {
         allowed.intersect(&any_of(segment, fields, &values)?);
+    }
+    if let Some(viewer) = &filter.viewer {
+        keep_seen(segment, fields, viewer, &mut allowed)?;
     }
     if filter.updated_from_ms.is_some() || filter.updated_before_ms.is_some() {
         keep_updated(segment, filter, &mut allowed)?;
@@ -29,6 +32,28 @@ pub fn documents(segment: &Segment, fields: Fields, filter: &Filter) -> tantivy:
         });
     }
     Ok(allowed)
+}
+
+/// Keeps the documents that somebody may see; says the same as [`Viewer::sees`].
+fn keep_seen(
+    segment: &Segment,
+    fields: Fields,
+    viewer: &Viewer,
+    allowed: &mut Bitmap,
+) -> tantivy::Result<()> {
+    let mut seen = any_of(segment, fields, &viewer.terms())?;
+    if let Some(stated) = viewer.stated_term() {
+        let mut unstated = allowed.clone();
+        unstated.subtract(&any_of(segment, fields, &[stated.to_owned()])?);
+        seen.unite(&unstated);
+    }
+    allowed.intersect(&seen);
+    let level = segment.reader.fast_fields().u64(text::SECURITY_LEVEL)?;
+    let clearance = u64::from(viewer.clearance);
+    keep(allowed, |document| {
+        level.first(document).is_none_or(|level| level <= clearance)
+    });
+    Ok(())
 }
 
 /// Keeps the documents that were updated when the filter says.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use arc_swap::ArcSwap;
 use tantivy::{Index, IndexReader, ReloadPolicy};
-use tributary_schemas::filter::kind_term;
+use tributary_schemas::filter::chunk_terms;
 use tributary_schemas::{ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Result};
 
 use super::Config;
@@ -485,7 +485,7 @@ impl Generation {
             let of_document = text::filter_terms(document);
             for ((chunk, analyzed), row) in chunks.iter().zip(analyzed).zip(rows) {
                 let mut terms = of_document.clone();
-                terms.push(kind_term(chunk.kind));
+                terms.extend(chunk_terms(chunk));
                 if let Err(error) = tantivy.add_document(
                     self.fields
                         .document(document, &terms, chunk, analyzed, *row)?,

@@ -1,5 +1,7 @@
 //! Filters: what they let through, and that they fail closed.
 
+use tributary_schemas::{Access, Viewer};
+
 use super::*;
 
 /// Documents with one chunk each and different attributes; ids 1 to 4.
@@ -49,6 +51,112 @@ async fn passes(index: &dyn SearchIndex, filter: Filter, expected: &[u128]) {
         expected,
         "{filter:?}"
     );
+}
+
+/// Documents with one chunk each and different rights; ids 1 to 6.
+async fn with_rights(index: &dyn SearchIndex, name: &str) {
+    fresh(index, name).await;
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let said = |groups: &[&str], users: &[&str]| {
+        Some(Access {
+            groups: names(groups),
+            users: names(users),
+        })
+    };
+    let documents = [
+        (1, None, None),
+        (2, None, Some(2)),
+        (3, said(&[], &[]), Some(1)),
+        (4, said(&["无线", "b"], &[]), None),
+        (5, said(&["b"], &["u"]), Some(2)),
+        (6, said(&["c"], &[]), Some(0)),
+    ];
+    let operations = documents.map(|(id, access, level)| {
+        let mut document = header(&format!("d{id}"), 1);
+        document.attributes.access = access;
+        document.attributes.security_level = level;
+        replace(document, &[(id, "a")])
+    });
+    apply(index, name, operations.into()).await;
+}
+
+/// Rights hold beside the conditions of a filter, in both queries, as [`Viewer::sees`] says.
+pub async fn rights_hold_inside_every_query(index: &dyn SearchIndex) {
+    with_rights(index, "rights").await;
+    let viewer = |groups: &[&str], user: Option<&str>, clearance, sees_unstated| Filter {
+        viewer: Some(Viewer {
+            groups: groups.iter().map(|name| (*name).to_owned()).collect(),
+            user: user.map(str::to_owned),
+            clearance,
+            sees_unstated,
+            is_nobody: false,
+        }),
+        ..Filter::default()
+    };
+    passes(index, Filter::default(), &[1, 2, 3, 4, 5, 6]).await;
+    let table: [(Filter, &[u128]); 10] = [
+        (viewer(&[], None, 0, false), &[]),
+        (viewer(&[], None, 255, false), &[3]),
+        (viewer(&[], None, 0, true), &[1]),
+        (viewer(&[], None, 2, true), &[1, 2, 3]),
+        (viewer(&["无线"], None, 0, false), &[4]),
+        (viewer(&["b"], None, 1, false), &[3, 4]),
+        (viewer(&["b"], None, 2, true), &[1, 2, 3, 4, 5]),
+        (viewer(&["u", "B"], Some("c"), 255, false), &[3]),
+        (viewer(&["c"], Some("u"), 2, false), &[3, 5, 6]),
+        (
+            Filter {
+                viewer: Some(Viewer::nobody()),
+                ..Filter::default()
+            },
+            &[],
+        ),
+    ];
+    for (filter, expected) in table {
+        passes(index, filter, expected).await;
+    }
+    let also_by_level = Filter {
+        max_security_level: Some(1),
+        ..viewer(&["b"], Some("u"), 2, true)
+    };
+    passes(index, also_by_level, &[3]).await;
+    // Other rights with the same content hold with the next flush.
+    let mut document = header("d6", 2);
+    document.attributes.access = Some(Access::default());
+    apply(index, "rights", vec![replace(document, &[(6, "a")])]).await;
+    passes(index, viewer(&["c"], None, 0, false), &[6]).await;
+    passes(index, viewer(&[], None, 0, false), &[6]).await;
+}
+
+/// Pictures find the chunks that show them, as rights allow.
+pub async fn a_filter_by_picture_finds_chunks_that_show_it(index: &dyn SearchIndex) {
+    fresh(index, "pictures").await;
+    let mut document = header("d1", 1);
+    document.attributes.access = Some(Access::default());
+    let mut operation = replace(document, &[(1, "a"), (2, "b")]);
+    if let Operation::Replace { chunks, .. } = &mut operation {
+        chunks[1].images = vec!["blob:1".into(), "https://x/图".into()];
+    }
+    apply(index, "pictures", vec![operation]).await;
+    let nearest = async |images: &[&str], viewer: Option<Viewer>| {
+        let filter = Filter {
+            images: some(images),
+            viewer,
+            ..Filter::default()
+        };
+        ids(&vector(index, &unit(1, DIMENSIONS), &filter, ALL).await)
+    };
+    assert_eq!(nearest(&["blob:1"], None).await, set([2]));
+    assert_eq!(
+        nearest(&["https://x/图"], Some(Viewer::default())).await,
+        set([2])
+    );
+    assert!(
+        nearest(&["blob:1"], Some(Viewer::nobody()))
+            .await
+            .is_empty()
+    );
+    assert!(nearest(&["blob:2"], None).await.is_empty());
 }
 
 /// "Conditions are joined by AND, the values of one condition by OR."

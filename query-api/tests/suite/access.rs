@@ -1,0 +1,532 @@
+//! Who may see which document: each has a word of its own, and no byte of any answer may hold the
+//! word of a document that the key may not see, while rights change and documents come and go.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tributary_query_api::config::{DocumentsWithoutAccess, NetworkAccess, ServerConfig};
+use tributary_schemas::{Access, DocumentHeader, State, Viewer};
+use tributary_store::keys::{Grant, NewKey};
+use tributary_store::search_index::Operation;
+
+use crate::common::client::Answer;
+use crate::common::{self, Text};
+use crate::rights::{Keyed, NOW};
+
+const DOCUMENTS: usize = 6;
+const ROUNDS: u64 = 25;
+
+/// A key, and what its holder may see.
+struct Reader {
+    key: String,
+    viewer: Option<Viewer>,
+}
+
+/// A server with documents that come, go and change their rights.
+struct World {
+    keyed: Keyed,
+    readers: Vec<Reader>,
+    /// Version and rights of those that are there.
+    documents: BTreeMap<usize, (u64, Option<Access>, Option<u8>)>,
+    random: u64,
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn id(number: usize) -> String {
+    format!("doc/{number}")
+}
+
+/// What a document of this version has in all that can be read of it.
+fn word(number: usize, version: u64) -> String {
+    format!("kanarienvogel{number}v{version}x")
+}
+
+fn image(number: usize) -> String {
+    format!("blob:{number:064}")
+}
+
+impl World {
+    async fn start(without: DocumentsWithoutAccess) -> Self {
+        let keyed = Keyed::start_with(ServerConfig {
+            network_access: NetworkAccess::Authenticated,
+            documents_without_access: without,
+            ..common::server_config()
+        })
+        .await;
+        let mut world = Self {
+            keyed,
+            readers: Vec::new(),
+            documents: BTreeMap::new(),
+            random: 7,
+        };
+        for (groups, clearance) in [
+            (&[][..], 0),
+            (&["a"], 1),
+            (&["b", "乙"], 3),
+            (&["a", "b"], 0),
+        ] {
+            world.add_reader(Grant::Reader, groups, clearance, without);
+        }
+        world.add_reader(Grant::Administrator, &[], 0, without);
+        world
+    }
+
+    fn add_reader(
+        &mut self,
+        role: Grant,
+        groups: &[&str],
+        clearance: u8,
+        without: DocumentsWithoutAccess,
+    ) {
+        let is_administrator = role == Grant::Administrator;
+        let new = NewKey {
+            name: "reader".to_owned(),
+            roles: vec![role],
+            groups: names(groups),
+            clearance,
+            expires_ms: None,
+        };
+        let (key, secret) = self.keyed.file.create(new, NOW).unwrap();
+        let viewer = Viewer {
+            groups: names(groups),
+            user: Some(key.id),
+            clearance,
+            sees_unstated: without == DocumentsWithoutAccess::Readers,
+            is_nobody: false,
+        };
+        self.readers.push(Reader {
+            key: format!("Bearer {}", secret.reveal()),
+            viewer: (!is_administrator).then_some(viewer),
+        });
+    }
+
+    fn random(&mut self, below: u64) -> u64 {
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 33) % below
+    }
+
+    fn any_access(&mut self) -> (Option<Access>, Option<u8>) {
+        let first = self.readers[0].viewer.as_ref().unwrap();
+        let user = first.user.clone().unwrap();
+        let access = match self.random(6) {
+            0 => None,
+            1 => Some(Access::default()),
+            2 => Some(Access {
+                groups: names(&["a"]),
+                users: Vec::new(),
+            }),
+            3 => Some(Access {
+                groups: names(&["乙", "c"]),
+                users: Vec::new(),
+            }),
+            4 => Some(Access {
+                groups: Vec::new(),
+                users: vec![user],
+            }),
+            _ => Some(Access {
+                groups: names(&["c"]),
+                users: Vec::new(),
+            }),
+        };
+        let level = [None, Some(0), Some(1), Some(3)][self.random(4) as usize];
+        (access, level)
+    }
+
+    /// Writes, changes or deletes a document.
+    async fn change(&mut self, version: u64) {
+        let number = self.random(DOCUMENTS as u64) as usize;
+        if self.random(5) == 0 {
+            self.delete(number, version).await;
+        } else {
+            let (access, level) = self.any_access();
+            self.write(number, version, access, level).await;
+        }
+    }
+
+    async fn delete(&mut self, number: usize, version: u64) {
+        self.documents.remove(&number);
+        let kept = &self.keyed.server.kept;
+        kept.index.apply(vec![Operation::Delete {
+            document_id: id(number),
+            version,
+        }]);
+        kept.report(&id(number), version, State::Deleted).await;
+    }
+
+    async fn write(
+        &mut self,
+        number: usize,
+        version: u64,
+        access: Option<Access>,
+        level: Option<u8>,
+    ) {
+        let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+        let word = leak(word(number, version));
+        let text = Text {
+            id: leak(id(number)),
+            title: leak(format!("Budget {word}")),
+            source: "wiki",
+            knowledge_sets: &["common"],
+            tags: leak_list(word),
+            security_level: level,
+            chunks: Box::leak(Box::new([
+                leak(format!(
+                    "The secret budget number {number} of the plan, {word}."
+                )),
+                leak(format!("Remarks on the budget: {word}.")),
+            ])),
+        };
+        let Operation::Replace {
+            mut document,
+            mut chunks,
+            vectors,
+        } = common::replace(&text, version)
+        else {
+            panic!("a replacement")
+        };
+        document.attributes.access = access.clone();
+        document.attributes.author = Some(word.to_owned());
+        document.source_path = word.to_owned();
+        document.fingerprint = "f".to_owned();
+        chunks[0].images = vec![image(number)];
+        let header: DocumentHeader = (*document).clone();
+        let kept = &self.keyed.server.kept;
+        kept.index.apply(vec![Operation::Replace {
+            document,
+            chunks,
+            vectors,
+        }]);
+        kept.report_document(&header, State::Indexed).await;
+        self.documents.insert(number, (version, access, level));
+    }
+
+    fn sees(&self, reader: &Reader, number: usize) -> bool {
+        let Some((_, access, level)) = self.documents.get(&number) else {
+            return false;
+        };
+        let sees = |viewer: &Viewer| viewer.sees(access.as_ref(), level.unwrap_or(0));
+        reader.viewer.as_ref().is_none_or(sees)
+    }
+
+    async fn ask(&self, key: &str, method: &str, path: &str, body: Option<Value>) -> Answer {
+        self.keyed.send(key, method, path, body).await
+    }
+
+    /// Everything that a key can read, as one text.
+    async fn read_all(&self, key: &str) -> String {
+        let question = json!({"query": "secret budget plan remarks", "top_k": 40, "explain": true,
+            "unfold": true, "parents": true, "neighbours": 2});
+        let tool = |name: &str, arguments: Value| {
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": {"name": name, "arguments": arguments}})
+        };
+        let dify = json!({"knowledge_id": "common", "query": "secret budget plan",
+            "retrieval_setting": {"top_k": 10, "score_threshold": 0.0}});
+        let chat = json!({"model": "common",
+            "messages": [{"role": "user", "content": "What is the secret budget of the plan?"}]});
+        let ids: Vec<String> = (0..DOCUMENTS).map(id).collect();
+        let mut calls = vec![
+            ("GET", "/v1/documents".to_owned(), None),
+            (
+                "GET",
+                "/v1/documents?source=nowhere&tag=kanarienvogel".to_owned(),
+                None,
+            ),
+            ("GET", "/v1/facets".to_owned(), None),
+            ("GET", "/v1/tables".to_owned(), None),
+            ("GET", "/v1/knowledge-sets".to_owned(), None),
+            ("GET", "/v1/knowledge-sets/common".to_owned(), None),
+            ("POST", "/v1/search".to_owned(), Some(question)),
+            (
+                "POST",
+                "/v1/search".to_owned(),
+                Some(json!({"query": "budget",
+                "filter": {"tags": ["kanarienvogel"], "document_ids": ["wiki/kanarien"]}})),
+            ),
+            (
+                "POST",
+                "/v1/code/search".to_owned(),
+                Some(json!({"query": "budget"})),
+            ),
+            (
+                "POST",
+                "/v1/ask".to_owned(),
+                Some(json!({"question": "What is the secret budget of the plan?"})),
+            ),
+            (
+                "POST",
+                "/v1/questions/explain".to_owned(),
+                Some(json!({"question": "What is the secret budget?"})),
+            ),
+            (
+                "POST",
+                "/v1/documents/states".to_owned(),
+                Some(json!({"document_ids": ids})),
+            ),
+            ("POST", "/retrieval".to_owned(), Some(dify)),
+            ("POST", "/v1/chat/completions".to_owned(), Some(chat)),
+            (
+                "POST",
+                "/mcp".to_owned(),
+                Some(tool("search", json!({"query": "secret budget plan"}))),
+            ),
+            (
+                "POST",
+                "/mcp".to_owned(),
+                Some(tool("list_knowledge_sets", json!({}))),
+            ),
+            (
+                "POST",
+                "/mcp".to_owned(),
+                Some(json!({"jsonrpc": "2.0", "id": 1, "method": "resources/list"})),
+            ),
+        ];
+        for number in 0..DOCUMENTS {
+            let id = id(number);
+            calls.push(("GET", format!("/v1/documents/{id}?passages=true"), None));
+            calls.push(("GET", format!("/v1/documents/{id}/original"), None));
+            calls.push((
+                "GET",
+                format!("/v1/documents/wiki/kanarienvogel{number}v"),
+                None,
+            ));
+            calls.push((
+                "POST",
+                "/mcp".to_owned(),
+                Some(tool("get_document", json!({"document": id}))),
+            ));
+        }
+        let mut read = String::new();
+        for (method, path, body) in calls {
+            let answer = self.ask(key, method, &path, body).await;
+            assert!(answer.status < 500, "{method} {path}: {answer:?}");
+            read.push_str(&format!("\n{method} {path} "));
+            read.push_str(&answer.body);
+        }
+        read
+    }
+
+    /// No word of what may not be read, and those of what may be; how many of each.
+    async fn check(&self) -> (usize, usize) {
+        let (mut seen, mut unseen) = (0, 0);
+        for reader in &self.readers {
+            let read = self.read_all(&reader.key).await;
+            for number in 0..DOCUMENTS {
+                let any_version = format!("kanarienvogel{number}v");
+                let current = self.documents.get(&number).map(|(version, ..)| *version);
+                if let Some(version) = current.filter(|_| self.sees(reader, number)) {
+                    let word = word(number, version);
+                    assert!(read.contains(&word), "{word} is for {:?}", reader.viewer);
+                    seen += 1;
+                } else if reader.viewer.is_some() {
+                    // What was asked for is answered back.
+                    let told = read.replace(&format!("{any_version}`"), "");
+                    let told = told.replace(&format!("/wiki/{any_version} "), "");
+                    let place = told.find(&format!("{any_version}"));
+                    assert_eq!(
+                        place.map(|at| told.get(at.saturating_sub(300)..(at + 60).min(told.len()))),
+                        None,
+                        "document {number} {:?} is not for {:?}",
+                        self.documents.get(&number),
+                        reader.viewer
+                    );
+                    unseen += 1;
+                }
+            }
+        }
+        (seen, unseen)
+    }
+}
+
+fn leak_list(word: &'static str) -> &'static [&'static str] {
+    Box::leak(Box::new([word]))
+}
+
+async fn nothing_forbidden_is_read(without: DocumentsWithoutAccess) {
+    let mut world = World::start(without).await;
+    let (mut seen, mut unseen) = (0, 0);
+    for round in 1..=ROUNDS {
+        for change in 0..3 {
+            world.change(10 * round + change).await;
+        }
+        let (more_seen, more_unseen) = world.check().await;
+        (seen, unseen) = (seen + more_seen, unseen + more_unseen);
+    }
+    assert!(
+        seen > 50 && unseen > 50,
+        "{seen} seen, {unseen} not: nothing was tried"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_word_of_a_forbidden_document_is_read() {
+    nothing_forbidden_is_read(DocumentsWithoutAccess::Administrators).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_may_be_shown_what_nobody_said_anything_of() {
+    nothing_forbidden_is_read(DocumentsWithoutAccess::Readers).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_yours_is_not_there_word_for_word() {
+    let mut world = World::start(DocumentsWithoutAccess::Administrators).await;
+    world
+        .write(
+            1,
+            5,
+            Some(Access {
+                groups: names(&["c"]),
+                users: vec![],
+            }),
+            None,
+        )
+        .await;
+    let key = &world.readers[1].key;
+    for rest in ["", "?passages=true", "/original", "/pages/1"] {
+        let path = |number| format!("/v1/documents/{}{rest}", id(number));
+        let theirs = world.ask(key, "GET", &path(1), None).await;
+        let nobodys = world.ask(key, "GET", &path(2), None).await;
+        assert_eq!((theirs.status, nobodys.status), (404, 404), "{rest}");
+        assert_eq!(
+            theirs.body.replace(&id(1), "ID"),
+            nobodys.body.replace(&id(2), "ID"),
+            "{rest}"
+        );
+    }
+    let states = |number| json!({"document_ids": [id(number)]});
+    let states = async |number| {
+        let answer = world
+            .ask(key, "POST", "/v1/documents/states", Some(states(number)))
+            .await;
+        answer.body
+    };
+    assert_eq!(states(1).await, states(2).await);
+    for number in [1, 2] {
+        let path = image(number).replace("blob:", "/v1/images/");
+        assert_eq!(world.ask(key, "GET", &path, None).await.status, 404);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pictures_are_for_whoever_may_see_a_document_that_shows_them() {
+    let mut world = World::start(DocumentsWithoutAccess::Administrators).await;
+    let picture = world.keyed.server.kept.blobs();
+    let picture = picture
+        .put((&b"\x89PNG\r\n\x1A\nsmall"[..]).into())
+        .await
+        .unwrap();
+    let path = picture.replace("blob:", "/v1/images/");
+    let status = async |world: &World, reader: usize| {
+        let key = &world.readers[reader].key;
+        world.ask(key, "GET", &path, None).await.status
+    };
+    let for_a = Access {
+        groups: names(&["a"]),
+        users: vec![],
+    };
+    world.write(1, 5, Some(for_a), Some(1)).await;
+    assert_eq!(status(&world, 1).await, 404, "no document shows it yet");
+    let shows = |world: &World| {
+        let kept = &world.keyed.server.kept;
+        kept.index.show_image(&id(1), &picture);
+    };
+    shows(&world);
+    assert_eq!(
+        [
+            status(&world, 0).await,
+            status(&world, 1).await,
+            status(&world, 3).await,
+            status(&world, 4).await
+        ],
+        [404, 200, 404, 200]
+    );
+    world
+        .write(
+            1,
+            6,
+            Some(Access {
+                groups: names(&["b"]),
+                users: vec![],
+            }),
+            Some(0),
+        )
+        .await;
+    shows(&world);
+    assert_eq!(
+        [status(&world, 1).await, status(&world, 3).await],
+        [404, 200]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kept_answers_are_withheld_when_rights_are_taken_away() {
+    let mut world = World::start(DocumentsWithoutAccess::Administrators).await;
+    world
+        .write(
+            1,
+            5,
+            Some(Access {
+                groups: names(&["a"]),
+                users: vec![],
+            }),
+            None,
+        )
+        .await;
+    let key = world.readers[1].key.clone();
+    let made = world
+        .ask(&key, "POST", "/v1/conversations", Some(json!({})))
+        .await;
+    let conversation = made.json()["id"].as_str().unwrap().to_owned();
+    let question = json!({"question": "What is the secret budget number 1 of the plan?", "conversation_id": conversation});
+    let answer = world.ask(&key, "POST", "/v1/ask", Some(question)).await;
+    let word = word(1, 5);
+    assert!(answer.body.contains(&word), "{answer:?}");
+    let turn = answer.json()["id"].as_str().unwrap().to_owned();
+    let feedback = format!("/v1/conversations/{conversation}/turns/{turn}/feedback");
+    let given = world
+        .ask(&key, "PUT", &feedback, Some(json!({"helpful": true})))
+        .await;
+    assert_eq!(given.status, 200, "{given:?}");
+    let paths = [
+        format!("/v1/conversations/{conversation}/turns"),
+        format!("/v1/conversations/{conversation}/export"),
+        format!("/v1/conversations/{conversation}/export?format=json"),
+        "/v1/feedback".to_owned(),
+        "/v1/feedback?format=lines".to_owned(),
+    ];
+    for path in &paths {
+        let kept = world.ask(&key, "GET", path, None).await;
+        assert!(kept.body.contains(&word), "{path}: {kept:?}");
+    }
+    world
+        .write(
+            1,
+            6,
+            Some(Access {
+                groups: names(&["c"]),
+                users: vec![],
+            }),
+            None,
+        )
+        .await;
+    for path in &paths {
+        let kept = world.ask(&key, "GET", path, None).await;
+        assert_eq!(kept.status, 200, "{kept:?}");
+        assert!(!kept.body.contains("kanarienvogel"), "{path}: {kept:?}");
+        assert!(
+            kept.body.contains("secret budget number 1"),
+            "the question stays: {path}"
+        );
+    }
+    let on = world
+        .ask(&key, "GET", &format!("/v1/ask/{turn}"), None)
+        .await;
+    assert!(!on.body.contains("kanarienvogel"), "{on:?}");
+}

@@ -1,0 +1,289 @@
+//! Who may see a document: what its publisher or its source says, and the one predicate that
+//! decides. Both stores, lists and the check of what leaves ask it here.
+//!
+//! A viewer sees a document where one of its groups or users is named, or none is, and its security
+//! level is at most the viewer's clearance. Where nothing is said of a document at all, a setting
+//! of the server decides, which is part of the viewer.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{DocumentHeader, Error, ErrorKind, Result, limits};
+
+/// The term of documents of which is said who may see them.
+const STATED: &str = "access.stated";
+/// The term of those for everybody who may read.
+const EVERYBODY: &str = "access.everybody";
+
+/// Who may see a document, as its producer or the profile of its source says. Without groups and
+/// users it is for everybody who may read; the security level counts beside.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Access {
+    /// Whoever is in one of these groups, exactly as written. At most 256, of at most 256 bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = limits::ACCESS_NAMES))]
+    pub groups: Vec<String>,
+    /// These users: ids of API keys. At most 256, of at most 256 bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = limits::ACCESS_NAMES))]
+    pub users: Vec<String>,
+}
+
+impl Access {
+    /// `Invalid` for too many names, and for empty or long ones.
+    pub fn check(&self) -> Result<()> {
+        for (field, names) in [("groups", &self.groups), ("users", &self.users)] {
+            let field = format!("attributes.access.{field}");
+            limits::number(&field, names.len(), limits::ACCESS_NAMES)?;
+            for name in names {
+                limits::bytes(&field, name, limits::ACCESS_NAME_BYTES)?;
+                if name.trim().is_empty() {
+                    let what = format!("`{field}` has an empty name");
+                    return Err(Error::new(ErrorKind::Invalid, what)
+                        .with_hint("leave the list out where it is to name nobody"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_for_everybody(&self) -> bool {
+        self.groups.is_empty() && self.users.is_empty()
+    }
+}
+
+/// What is said of a document's readers, once ingest has decided it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct DocumentRights {
+    /// Groups and users; nothing where nobody said anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// Security level (密级); 0 where there is none.
+    #[serde(default, skip_serializing_if = "is_public")]
+    pub security_level: u8,
+}
+
+fn is_public(level: &u8) -> bool {
+    *level == 0
+}
+
+impl DocumentRights {
+    /// Of a document that ingest is done with; `None` before, as the profile of the source may yet
+    /// say something.
+    pub fn of(document: &DocumentHeader) -> Option<Self> {
+        let attributes = &document.attributes;
+        (!document.fingerprint.is_empty()).then(|| Self {
+            access: attributes.access.clone(),
+            security_level: attributes.security_level.unwrap_or(0),
+        })
+    }
+}
+
+/// Somebody who may not see everything. The default sees what is for everybody, of level 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Viewer {
+    /// Groups that they are in.
+    pub groups: Vec<String>,
+    /// Who they are: the id of an API key.
+    pub user: Option<String>,
+    /// The highest security level that they may see.
+    pub clearance: u8,
+    /// Whether they see documents of which nobody said who may see them.
+    pub sees_unstated: bool,
+    /// Sees nothing at all: who did not say who they are.
+    pub is_nobody: bool,
+}
+
+impl Viewer {
+    /// Sees nothing.
+    pub fn nobody() -> Self {
+        Self {
+            is_nobody: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether they may see a document of which this is said. The one place that decides.
+    pub fn sees(&self, access: Option<&Access>, security_level: u8) -> bool {
+        if self.is_nobody || security_level > self.clearance {
+            return false;
+        }
+        let Some(access) = access else {
+            return self.sees_unstated;
+        };
+        let is_user = |user: &String| access.users.contains(user);
+        access.is_for_everybody()
+            || self.user.as_ref().is_some_and(is_user)
+            || self
+                .groups
+                .iter()
+                .any(|group| access.groups.contains(group))
+    }
+
+    /// The same for a document by itself. Exact duplicates have the same rights.
+    pub fn sees_document(&self, document: &DocumentHeader) -> bool {
+        let attributes = &document.attributes;
+        self.sees(
+            attributes.access.as_ref(),
+            attributes.security_level.unwrap_or(0),
+        )
+    }
+
+    /// The same for what a report says; not where nothing is decided yet.
+    pub fn sees_rights(&self, rights: Option<&DocumentRights>) -> bool {
+        rights.is_some_and(|rights| self.sees(rights.access.as_ref(), rights.security_level))
+    }
+
+    /// Terms of which the chunks that they see carry one; of those that carry none of them, only
+    /// chunks without [`Viewer::stated_term`] are seen, and these only with `sees_unstated`.
+    /// [`Viewer::clearance`] counts beside.
+    pub fn terms(&self) -> Vec<String> {
+        if self.is_nobody {
+            return Vec::new();
+        }
+        let groups = self.groups.iter().map(|group| group_term(group));
+        let user = self.user.iter().map(|user| user_term(user));
+        std::iter::once(EVERYBODY.to_owned())
+            .chain(groups)
+            .chain(user)
+            .collect()
+    }
+
+    /// The term whose absence makes a chunk visible; `None` where it does not.
+    pub fn stated_term(&self) -> Option<&'static str> {
+        (self.sees_unstated && !self.is_nobody).then_some(STATED)
+    }
+}
+
+/// The terms by which [`Viewer::terms`] finds a document's chunks. Documents that were indexed
+/// before there were any said nothing either, and carry none.
+pub(crate) fn terms(access: Option<&Access>) -> Vec<String> {
+    let Some(access) = access else {
+        return Vec::new();
+    };
+    let mut terms = vec![STATED.to_owned()];
+    if access.is_for_everybody() {
+        terms.push(EVERYBODY.to_owned());
+    }
+    terms.extend(access.groups.iter().map(|group| group_term(group)));
+    terms.extend(access.users.iter().map(|user| user_term(user)));
+    terms
+}
+
+fn group_term(group: &str) -> String {
+    format!("access.group={group}")
+}
+
+fn user_term(user: &str) -> String {
+    format!("access.user={user}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn access(groups: &[&str], users: &[&str]) -> Access {
+        Access {
+            groups: names(groups),
+            users: names(users),
+        }
+    }
+
+    /// All that can be said of a document, times levels.
+    fn all() -> Vec<(Option<Access>, u8)> {
+        let said = [
+            None,
+            Some(access(&[], &[])),
+            Some(access(&["a"], &[])),
+            Some(access(&["b", "甲"], &[])),
+            Some(access(&[], &["u"])),
+            Some(access(&["a"], &["u"])),
+        ];
+        let with_levels = |said: &Option<Access>| [0, 1, 255].map(|level| (said.clone(), level));
+        said.iter().flat_map(with_levels).collect()
+    }
+
+    fn viewers() -> Vec<Viewer> {
+        let groups: [&[&str]; 4] = [&[], &["a"], &["甲", "c"], &["u"]];
+        let mut viewers = vec![Viewer::nobody()];
+        for groups in groups {
+            for (user, clearance, sees_unstated) in [
+                (None, 0, false),
+                (Some("u"), 1, true),
+                (Some("a"), 255, false),
+            ] {
+                viewers.push(Viewer {
+                    groups: names(groups),
+                    user: user.map(str::to_owned),
+                    clearance,
+                    sees_unstated,
+                    is_nobody: false,
+                });
+            }
+        }
+        viewers
+    }
+
+    #[test]
+    fn a_group_or_user_that_is_named_and_the_level_decide() {
+        let viewer = Viewer {
+            groups: names(&["a"]),
+            user: Some("u".into()),
+            clearance: 1,
+            ..Viewer::default()
+        };
+        let table = [
+            (None, 0, false),
+            (Some(access(&[], &[])), 0, true),
+            (Some(access(&[], &[])), 2, false),
+            (Some(access(&["a", "b"], &[])), 1, true),
+            (Some(access(&["a", "b"], &[])), 2, false),
+            (Some(access(&["b"], &[])), 0, false),
+            (Some(access(&["A"], &[])), 0, false),
+            (Some(access(&["b"], &["u"])), 0, true),
+            (Some(access(&["u"], &["a"])), 0, false),
+        ];
+        for (access, level, expected) in table {
+            assert_eq!(viewer.sees(access.as_ref(), level), expected, "{access:?}");
+        }
+        assert!(!viewer.sees_rights(None), "not decided yet");
+        let lenient = Viewer {
+            sees_unstated: true,
+            ..viewer
+        };
+        assert!(lenient.sees(None, 1) && !lenient.sees(None, 2));
+        assert!(!lenient.sees_rights(None));
+    }
+
+    #[test]
+    fn terms_and_predicate_say_the_same() {
+        for viewer in viewers() {
+            for (access, level) in all() {
+                let terms = terms(access.as_ref());
+                let carries_one = viewer.terms().iter().any(|term| terms.contains(term));
+                let is_unstated = viewer
+                    .stated_term()
+                    .is_some_and(|stated| !terms.iter().any(|term| term == stated));
+                let found = (carries_one || is_unstated) && level <= viewer.clearance;
+                assert_eq!(
+                    found,
+                    viewer.sees(access.as_ref(), level),
+                    "{viewer:?} {access:?} {level}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn names_have_limits() {
+        assert!(access(&["a"], &["u"]).check().is_ok());
+        assert!(access(&[" "], &[]).check().is_err());
+        assert!(access(&[], &[&"x".repeat(257)]).check().is_err());
+        assert!(access(&["a"; 257], &[]).check().is_err());
+    }
+}
