@@ -174,7 +174,7 @@ const SCRIPT = [
   { prompt: "report_outline", reply: JSON.stringify(OUTLINE) },
   { prompt: "report_section", contains: "What does the timer interrupt do?", failure: "unreachable" },
   { prompt: "report_section", contains: "endlessly", reply: FACT, ...ENDLESS },
-  { prompt: "report_section", reply: `${FACT}\n\n| task | slice |\n|---|---|\n| first | 10 ms |\n` },
+  { prompt: "report_section", reply: `${FACT} A task of high rank owns nineteen processors [1].\n\n| task | slice |\n|---|---|\n| first | 10 ms |\n` },
   { prompt: "table_sql", contains: "enigmatic", reply: sql("", { err_code: 3005, err_msg: "it is not said which region is meant" }) },
   { prompt: "table_sql", contains: "How many regions", reply: sql("SELECT count(*) AS regions FROM sales") },
   { prompt: "table_sql", reply: sql('SELECT "Region", "Units sold" FROM sales ORDER BY "Units sold" DESC') },
@@ -255,6 +255,10 @@ test("an answer in words is judged with what would make it better, and a questio
   await form.getByRole("button", { name: "Explain the question" }).click();
   await page.getByRole("heading", { name: "Explanation" }).waitFor();
   await page.getByText(/3\d\d characters/).waitFor();
+  await page.locator("ol.cited a").first().click();
+  await page.locator("article.document").waitFor();
+  await page.goBack();
+  await page.getByRole("heading", { name: "Explanation" }).waitFor();
 });
 
 test("what cannot be judged says why, and what was typed is kept", async (t) => {
@@ -322,8 +326,20 @@ test("a report has its outline with the state of each section, the text, sources
   assert.match(await readFile(await download.path(), "utf8"), /# How tasks share a processor/);
   await page.getByText("Open the sources").click();
   await page.locator("ol.cited a").first().waitFor();
+  await text.locator(".doubtful", { hasText: "owns nineteen processors" }).first().waitFor();
+  const written = await text.innerText();
+  await page.reload();
+  await text.getByRole("heading", { name: "Conclusion" }).waitFor();
+  assert.equal(await text.getByRole("heading", { name: "Interrupts" }).count(), 0, "what no model wrote is not kept");
+  await page.getByRole("button", { name: "Go on" }).click();
+  await text.getByRole("heading", { name: "Interrupts" }).waitFor();
+  await text.locator(".doubtful").first().waitFor();
+  assert.equal(await text.innerText(), written, "a report stands in the address");
+  assert.equal(await page.getByLabel("Length").inputValue(), "deep");
   await text.locator("a.citation").first().click();
   await page.locator("article.document").getByText("may run before the scheduler").waitFor();
+  await page.goBack();
+  await text.getByRole("heading", { name: "Conclusion" }).waitFor();
 });
 
 test("a report that is being written is stopped", async (t) => {

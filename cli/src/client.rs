@@ -12,7 +12,7 @@ use tributary_query_api::readiness::Readiness;
 use tributary_schemas::ask::AskEvent;
 
 use crate::app::LocalServer;
-use crate::args::{Global, Service};
+use crate::args::{Global, Key, Service};
 use crate::config::Config;
 use crate::events;
 
@@ -25,6 +25,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 pub struct Client {
     base: String,
     agent: ureq::Agent,
+    key: Option<Key>,
     /// Stops when the client goes.
     local: Option<LocalServer>,
 }
@@ -36,32 +37,47 @@ impl Client {
             return Ok(running);
         }
         let local = LocalServer::start(config, services)?;
-        Ok(Self::to(local.url().to_owned(), Some(local)))
+        let connected = Self::to(local.url().to_owned(), folder_key(config));
+        Ok(Self {
+            local: Some(local),
+            ..connected
+        })
     }
 
     /// The server that was named, or that runs on the data folder; starts none.
     pub fn of_running_server(global: &Global, config: &Config) -> Option<Self> {
         if let Some(url) = &global.server {
-            return Some(Self::to(base_of(url), None));
+            return Some(Self::to(base_of(url), global.key.clone()));
         }
         let folder = std::path::Path::new(&config.store.data_folder);
         let server = tributary_store::data_folder::running_server(folder)?;
-        Some(Self::to(server.url, None))
+        let key = global.key.clone().or_else(|| folder_key(config));
+        Some(Self::to(server.url, key))
     }
 
-    /// A connection to a server of another thread of this process.
-    pub fn to(base: String, local: Option<LocalServer>) -> Self {
+    /// A connection to the server of this address, which shows this key with every request.
+    pub fn to(base: String, key: Option<Key>) -> Self {
         let settings = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .timeout_connect(Some(Duration::from_secs(5)))
             // The server closes a connection after five seconds without a request: one that is
             // older may close while it is written to.
             .max_idle_age(Duration::from_secs(3));
+        let settings = match &key {
+            Some(key) => settings.middleware(Shown(key.bearer())),
+            None => settings,
+        };
         Self {
             base,
             agent: settings.build().into(),
-            local,
+            key,
+            local: None,
         }
+    }
+
+    /// What it shows to the server.
+    pub fn key(&self) -> Option<&Key> {
+        self.key.as_ref()
     }
 
     /// What its addresses begin with.
@@ -82,6 +98,15 @@ impl Client {
     /// GET.
     pub fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         self.answer(patiently(|| self.agent.get(self.url(path)).call()))
+    }
+
+    /// GET of what may not be there.
+    pub fn get_if_there<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>> {
+        let response = patiently(|| self.agent.get(self.url(path)).call());
+        if response.as_ref().is_ok_and(is_unknown) {
+            return Ok(None);
+        }
+        self.answer(response).map(Some)
     }
 
     /// POST with a JSON body.
@@ -209,9 +234,6 @@ impl Client {
     /// DELETE; `None` for what the server does not know.
     pub fn delete_if_there<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>> {
         let response = self.agent.delete(self.url(path)).call();
-        let is_unknown = |response: &ureq::http::Response<ureq::Body>| {
-            response.status() == ureq::http::StatusCode::NOT_FOUND
-        };
         if response.as_ref().is_ok_and(is_unknown) {
             return Ok(None);
         }
@@ -245,6 +267,29 @@ impl Client {
         };
         serde_json::from_str(text)
             .with_context(|| format!("the server at {} answered something unexpected", self.base))
+    }
+}
+
+/// Who may read the data folder may do everything on its server: shows what lies there for that.
+pub fn folder_key(config: &Config) -> Option<Key> {
+    let folder = std::path::Path::new(&config.store.data_folder);
+    let token = tributary_store::data_folder::read_backup_token(folder);
+    // Who may not read it needs a key of their own, and is told so by the server.
+    token.ok().flatten()?.parse().ok()
+}
+
+/// Adds the key to every request.
+struct Shown(ureq::http::HeaderValue);
+
+impl ureq::middleware::Middleware for Shown {
+    fn handle(
+        &self,
+        mut request: ureq::http::Request<ureq::SendBody>,
+        next: ureq::middleware::MiddlewareNext,
+    ) -> Result<ureq::http::Response<ureq::Body>, ureq::Error> {
+        let headers = request.headers_mut();
+        headers.insert(ureq::http::header::AUTHORIZATION, self.0.clone());
+        next.handle(request)
     }
 }
 
@@ -342,6 +387,10 @@ fn hint_of_verbs<'a>(code: Option<&str>, hint: &'a str) -> &'a str {
         Some("unknown_knowledge_set") => "`tributary knowledge-sets list` shows those that exist",
         _ => hint,
     }
+}
+
+fn is_unknown(response: &ureq::http::Response<ureq::Body>) -> bool {
+    response.status() == ureq::http::StatusCode::NOT_FOUND
 }
 
 /// Percent-encodes one segment of a path.

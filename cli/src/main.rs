@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
-    let global = arguments.global;
+    let mut global = arguments.global;
     if let Verb::Completions { shell } = arguments.verb {
         return verbs::completions::run(shell);
     }
@@ -46,6 +46,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Outcome> {
     if let Verb::Config(verb) = arguments.verb {
         return verbs::config::run(&global, verb);
     }
+    global.read_key_file()?;
     let loaded = config::load(
         global.config.as_deref(),
         global.profile.as_deref(),
@@ -78,6 +79,7 @@ fn run_verb(global: Global, config: Config, verb: Verb) -> anyhow::Result<Outcom
         Verb::DeadLetters(verb) => verbs::dead_letters::run(&global, &config, verb),
         Verb::Conversations(verb) => verbs::conversations::run(&global, &config, verb),
         Verb::KnowledgeSets(verb) => verbs::knowledge_sets::run(&global, &config, verb),
+        Verb::Keys(verb) => verbs::keys::run(&global, &config, verb),
         Verb::Profiles(verb) => verbs::profiles::run(&global, &config, &verb),
         Verb::Eval(args::Eval::Run(eval)) => match eval.level {
             args::Level::Retrieval => verbs::eval::run(&global, &config, &eval),
@@ -86,11 +88,17 @@ fn run_verb(global: Global, config: Config, verb: Verb) -> anyhow::Result<Outcom
         Verb::Eval(args::Eval::Runs(eval)) => verbs::eval_runs::list(&config, &eval),
         Verb::Eval(args::Eval::Compare(eval)) => verbs::eval_runs::compare(&config, &eval),
         Verb::Eval(args::Eval::Generate(eval)) => verbs::eval_generate::run(&eval),
+        Verb::Eval(args::Eval::Candidates(eval)) => {
+            verbs::eval_candidates::run(&global, &config, &eval)
+        }
         Verb::Eval(args::Eval::Code(eval)) => verbs::eval_code::run(&global, &config, &eval),
         Verb::Eval(args::Eval::Rewrite(eval)) => verbs::eval_rewrite::run(&config, &eval),
         Verb::Eval(args::Eval::Calibrate(calibrate)) => {
             verbs::calibrate::run(&global, &config, &calibrate)
         }
+        Verb::Eval(args::Eval::Tune(tune)) => verbs::eval_tune::run(&global, &config, &tune),
+        Verb::Lexicon(verb) => verbs::lexicon::run(&global, &config, &verb),
+        Verb::Training(verb) => verbs::training::run(&global, &config, &verb),
         Verb::Models(verb) => verbs::models::run(&config, verb),
         Verb::Backup(backup) => verbs::backup::run(&global, &config, &backup),
         Verb::Restore(restore) => verbs::restore::run(&global, &config, &restore),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
 use crate::args::{Format, Output};
 
@@ -194,6 +195,32 @@ pub fn count(number: usize, one: &str) -> String {
     }
 }
 
+/// Rows with tabs between their cells, for programs; on a terminal, for people, in columns.
+pub fn rows(rows: &[Vec<String>], is_terminal: bool) -> String {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in rows.iter().filter(|_| is_terminal) {
+        widths.resize(widths.len().max(row.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.width());
+        }
+    }
+    let line = |row: &Vec<String>| match is_terminal {
+        true => in_columns(row, &widths),
+        false => row.join("\t") + "\n",
+    };
+    rows.iter().map(line).collect()
+}
+
+/// A Chinese sign is two columns wide.
+fn in_columns(row: &[String], widths: &[usize]) -> String {
+    let cells = row.iter().zip(widths).map(|(cell, width)| {
+        let pad = " ".repeat(width.saturating_sub(cell.width()));
+        format!("{cell}{pad}")
+    });
+    let line = cells.collect::<Vec<_>>().join("  ");
+    format!("{}\n", line.trim_end())
+}
+
 /// The beginning of a text, with `…` if something was cut.
 pub fn shorten(text: &str, characters: usize) -> String {
     if text.chars().count() <= characters {
@@ -215,6 +242,14 @@ mod tests {
         assert_eq!(visible(text, false), text);
         let shown = "a\u{fffd}]0;x\u{fffd}\tb\nc\u{fffd}d 中";
         assert_eq!(visible(text, true), shown);
+    }
+
+    #[test]
+    fn rows_stand_in_columns_on_a_terminal() {
+        let cells = |row: [&str; 3]| row.map(str::to_owned).to_vec();
+        let given = [cells(["地区", "n", ""]), cells(["North", "12", "(row 3)"])];
+        assert_eq!(rows(&given, true), "地区   n\nNorth  12  (row 3)\n");
+        assert_eq!(rows(&given, false), "地区\tn\t\nNorth\t12\t(row 3)\n");
     }
 
     #[test]

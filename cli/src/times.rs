@@ -40,6 +40,27 @@ pub fn moment(text: &str, now: Timestamp) -> Result<i64> {
     Ok(start.timestamp().as_millisecond())
 }
 
+/// Milliseconds since 1970 of a date, a time, or in how long (`90m`, `12h`, `7d`); it must be yet to
+/// come.
+pub fn in_the_future(text: &str, now: Timestamp) -> Result<i64> {
+    let at_ms = match ago(text) {
+        Some(length) => now.checked_add(length?)?.as_millisecond(),
+        None => moment(text, now)?,
+    };
+    if at_ms <= now.as_millisecond() {
+        bail!("`{text}` is over already");
+    }
+    Ok(at_ms)
+}
+
+/// Milliseconds of a length of time (`90m`, `12h`, `7d`).
+pub fn length_ms(text: &str) -> Result<i64> {
+    match ago(text) {
+        Some(length) => i64::try_from(length?.as_millis()).map_err(Into::into),
+        None => bail!("`{text}` is no length of time\nhint: 90m, 12h or 7d"),
+    }
+}
+
 /// A length of time, if it is written as one.
 fn ago(text: &str) -> Option<Result<SignedDuration>> {
     let units = [("m", 60), ("h", 3600), ("d", 86_400)];
@@ -81,6 +102,24 @@ mod tests {
         ] {
             assert!(moment(strange, now).is_err(), "{strange}");
         }
+    }
+
+    #[test]
+    fn what_is_yet_to_come_is_given_by_date_or_length() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let cases = [
+            ("10m", 1_000_600_000),
+            ("1970-02-01", 2_678_400_000),
+            ("1970-01-12T13:46:41Z", 1_000_001_000),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(in_the_future(text, now).unwrap(), expected, "{text}");
+        }
+        for over in ["0m", "1970-01-01", "soon", "99999999999999999d"] {
+            assert!(in_the_future(over, now).is_err(), "{over}");
+        }
+        assert_eq!(length_ms("24h").unwrap(), 86_400_000);
+        assert!(length_ms("1970-01-02").is_err() && length_ms("-1h").is_err());
     }
 
     #[test]

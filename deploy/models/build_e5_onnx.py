@@ -274,4 +274,5 @@ def main():
         out.write(build(Weights(memoryview(content))))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -7,15 +7,10 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use tributary_schemas::evaluation::StoredRun;
 
-use crate::chance::Chance;
+use crate::bootstrap::{self, Gain};
 use crate::diagnosis::{CaseRecord, CaseVerdict, Step};
-use crate::metrics::{mean, percentile};
+use crate::metrics::mean;
 
-/// Samples of the bootstrap (Efron and Tibshirani 1993, chapter 13: 1000 or more for percentiles).
-const SAMPLES: usize = 2000;
-const SEED: u64 = 20_261_125;
-/// Share of samples that lie below, and above, a confidence interval of 95 %.
-const TAIL: f64 = 0.025;
 /// Differences of nDCG below this are none.
 const EQUAL: f64 = 1e-9;
 
@@ -85,7 +80,7 @@ type Pair<'a> = (&'a CaseRecord, &'a CaseRecord);
 
 /// Compares the cases that both runs have; an error where there are none.
 pub fn compare(a: &StoredRun, b: &StoredRun) -> Result<Comparison> {
-    let by_id = |run: &'_ StoredRun| -> HashMap<String, usize> {
+    let by_id = |run: &StoredRun| -> HashMap<String, usize> {
         let numbered = run.cases.iter().enumerate();
         numbered.map(|(at, case)| (case.id.clone(), at)).collect()
     };
@@ -165,28 +160,21 @@ fn measures(pairs: &[Pair<'_>]) -> Vec<MeasureDifference> {
         .map(|(at, name)| {
             let (a, b) = (of(&before, at), of(&after, at));
             let differences: Vec<f64> = b.iter().zip(&a).map(|(b, a)| b - a).collect();
-            let (low, high) = interval(&differences);
+            let Gain {
+                mean: gain,
+                low,
+                high,
+            } = bootstrap::gain(&[differences]);
             MeasureDifference {
                 measure: name.to_owned(),
                 a: mean(&a),
                 b: mean(&b),
-                difference: mean(&differences),
+                difference: gain,
                 low,
                 high,
             }
         })
         .collect()
-}
-
-/// The 95 % interval of the mean by the percentile bootstrap; the same for the same values.
-pub fn interval(values: &[f64]) -> (f64, f64) {
-    let mut chance = Chance::new(SEED);
-    let mut sample = || {
-        let drawn = (0..values.len()).filter_map(|_| chance.one_of(values));
-        drawn.sum::<f64>() / values.len().max(1) as f64
-    };
-    let means: Vec<f64> = (0..SAMPLES).map(|_| sample()).collect();
-    (percentile(&means, TAIL), percentile(&means, 1.0 - TAIL))
 }
 
 #[cfg(test)]
@@ -261,23 +249,5 @@ pub(crate) mod tests {
         );
         assert_eq!(worse, Some(expected));
         assert!(compare(&a, &run("c", &[("other", 1.0)])).is_err());
-    }
-
-    #[test]
-    fn an_interval_holds_the_mean_and_is_sure_of_a_steady_gain() {
-        let steady: Vec<f64> = (0..200).map(|at| 0.05 + f64::from(at % 3) * 0.01).collect();
-        let (low, high) = interval(&steady);
-        assert!(
-            0.05 < low && low < 0.06 && 0.06 < high && high < 0.07,
-            "{low} {high}"
-        );
-        let mixed: Vec<f64> = (0..50)
-            .map(|at| if at % 2 == 0 { 0.3 } else { -0.3 })
-            .collect();
-        let (low, high) = interval(&mixed);
-        assert!(low < -0.05 && high > 0.05, "{low} {high}");
-        // Of n values ±s the mean has the standard error s / √n, and 95 % lie within 1.96 of it.
-        let expected = 1.96 * 0.3 / 50_f64.sqrt();
-        assert!((high - expected).abs() < 0.015, "{high} for {expected}");
     }
 }

@@ -2,8 +2,10 @@
 //! scores every tier.
 
 pub mod answers;
+mod bootstrap;
 pub mod calibrate;
 pub mod calibration;
+pub mod candidates;
 pub mod case;
 mod chance;
 pub mod code;
@@ -16,6 +18,8 @@ pub mod rewrite;
 pub mod runner;
 pub mod set;
 pub mod styles;
+pub mod training;
+pub mod tune;
 
 pub use calibrate::{Calibration, Collection};
 pub use runner::{Progress, Report, run};

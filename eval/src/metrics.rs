@@ -92,7 +92,9 @@ fn ndcg(ranking: &[&str], relevant: &HashSet<String>, limit: usize) -> f64 {
     if ideal == 0.0 {
         0.0
     } else {
-        found(ranking, relevant, limit).map(discount).sum::<f64>() / ideal
+        // The sum of nothing is -0.
+        let gained: f64 = found(ranking, relevant, limit).map(discount).sum();
+        (gained + 0.0) / ideal
     }
 }
 
@@ -111,6 +113,17 @@ mod tests {
         assert!((scores.ndcg_10 - gained / ideal).abs() < 1e-9);
         assert!((scores.hit_5 - 1.0).abs() < 1e-9);
         assert_eq!((scores.hit_1, scores.hit_3), (0.0, 1.0));
+    }
+
+    #[test]
+    fn nothing_found_scores_a_plain_zero() {
+        let scores = rank_scores(&["a"], &["b".to_owned()].into());
+        let negative = scores
+            .named()
+            .iter()
+            .filter(|(_, value)| value.is_sign_negative())
+            .count();
+        assert_eq!(negative, 0, "{scores:?}");
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub struct ServerConfig {
     pub listen: String,
     /// Who may reach the server.
     pub network_access: NetworkAccess,
+    /// Whether `/metrics` is answered without a key where others want one.
+    pub open_metrics: bool,
     /// Names by which browsers may call the server: other `Host` names are refused, so that no web
     /// page can reach it by pointing a name of its own at this machine. Empty accepts any.
     pub host_names: Vec<String>,
@@ -76,6 +78,8 @@ pub struct ServerConfig {
 pub enum NetworkAccess {
     /// This machine only; any other address is refused at start.
     LoopbackOnly,
+    /// Whoever shows a key, on this machine too: behind a proxy everybody comes from here.
+    Authenticated,
     /// Everyone who reaches the port may read, publish and delete: only behind something that
     /// authenticates.
     EveryoneWithoutAuthentication,

@@ -2,6 +2,7 @@
 //! command line starts.
 
 pub mod asking;
+pub mod authentication;
 pub mod config;
 pub mod dify;
 pub mod http;

@@ -2,6 +2,7 @@
 //! themselves. The result is committed as `openapi.json`, served at `/openapi.json` and compared by
 //! a test, which also calls every operation.
 
+mod access;
 mod asking;
 mod conversations;
 mod evaluations;
@@ -74,7 +75,7 @@ pub fn description() -> Value {
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": paths,
-        "components": {"schemas": schemas.take_definitions(true)},
+        "components": {"schemas": schemas.take_definitions(true), "securitySchemes": access::schemes()},
     })
 }
 
@@ -88,6 +89,7 @@ fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     operations.extend(dead_letters(schemas));
     operations.extend(evaluations::operations(schemas));
     operations.extend(protocols::operations(schemas));
+    operations.extend(access::operations(schemas));
     operations.extend(server(schemas));
     operations
 }
@@ -495,7 +497,10 @@ fn described(operation: &Operation, problem: &Value) -> Value {
     let refused = operation.refused.clone().unwrap_or_else(problem);
     let refused = json!({"description": "A problem", "content": refused});
     responses.insert("default".to_owned(), refused);
-    let mut described = json!({"summary": operation.summary, "parameters": parameters(operation), "responses": responses});
+    let mut described = json!({
+        "summary": operation.summary, "parameters": parameters(operation), "responses": responses,
+        "security": access::security(operation),
+    });
     if let Some(body) = &operation.body {
         described["requestBody"] = json!({"required": true, "content": body});
     }

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use tributary_schemas::Result;
 use tributary_store::backup;
+use tributary_store::keys::KeyRing;
 use tributary_store::metrics::MetricRegistry;
 use tributary_store::work::Work;
 
+use crate::authentication::Authentication;
 use crate::config::ServerConfig;
 use crate::metrics::Metrics;
 use crate::readiness::{ReadinessProbe, Version};
@@ -27,6 +29,8 @@ pub struct OperationsParts {
     pub backup: Option<backup::Source>,
     /// What a caller of a backup must show, which lies in the data folder.
     pub backup_token: String,
+    /// The keys of the data folder; needed where the configuration wants keys.
+    pub keys: Option<Arc<KeyRing>>,
     /// What its stages are at.
     pub work: Work,
 }
@@ -41,12 +45,14 @@ pub struct Operations {
     pub(crate) backup: Option<backup::Source>,
     /// Hashed: hashes are compared in constant time.
     pub(crate) backup_token: blake3::Hash,
+    pub(crate) authentication: Authentication,
     pub(crate) work: Work,
     pub(crate) config: ServerConfig,
 }
 
 impl Operations {
-    /// Joins the parts. `Conflict` if this registry serves another server already.
+    /// Joins the parts. `Conflict` if this registry serves another server already, `Denied` where
+    /// keys are wanted and there are none.
     pub fn new(parts: OperationsParts, config: ServerConfig) -> Result<Self> {
         Ok(Self {
             metrics: Metrics::register(&parts.registry)?,
@@ -58,6 +64,11 @@ impl Operations {
             },
             services: parts.services,
             backup: parts.backup,
+            authentication: Authentication::new(
+                config.network_access,
+                parts.keys,
+                tributary_store::system_clock(),
+            )?,
             backup_token: blake3::hash(parts.backup_token.as_bytes()),
             work: parts.work,
             config,

@@ -97,6 +97,12 @@ codes! {
     IdempotencyInProgress => "idempotency_in_progress", 409, "The same request is still being worked on", Conflict;
     /// Whoever asked stopped the answer.
     Stopped => "stopped", 409, "The answer was stopped", Conflict;
+    /// No key was shown, or none that the server knows.
+    Unauthenticated => "unauthenticated", 401, "A key is needed", Denied;
+    /// The time of the key is over, or a newer one took its place.
+    KeyExpired => "key_expired", 401, "The key is expired", Denied;
+    /// The key was revoked.
+    KeyRevoked => "key_revoked", 401, "The key is revoked", Denied;
     /// The caller may not do this.
     Denied => "denied", 403, "This is not allowed", Denied;
     /// Too many searches or large bodies at once; come again after the time in `Retry-After`.

@@ -23,7 +23,7 @@ pub struct Check {
 pub struct Readiness {
     /// Whether work can be done: every check is ok.
     pub ready: bool,
-    /// What was looked at.
+    /// What was looked at; for administrators, where the server wants keys.
     pub checks: Vec<Check>,
 }
 

@@ -21,6 +21,7 @@ use crate::asking::{AskConfig, Asking};
 use crate::config::{NetworkAccess, ServerConfig};
 use crate::http::budget::BodyBudget;
 use crate::http::idempotency::IdempotencyKeys;
+use crate::http::rights::Right;
 use crate::http::turns::Turns;
 use crate::http::{self, trace};
 use crate::metrics::Metrics;
@@ -145,8 +146,8 @@ impl ServerState {
 
 /// Serves on `listener` until `shutdown` ends, then finishes the requests that are being worked on.
 ///
-/// `Denied` for an address that other machines can reach, unless the configuration allows everyone
-/// in so many words.
+/// `Denied` for an address that other machines can reach, unless the configuration wants keys, or
+/// allows everyone in so many words.
 pub async fn serve(
     state: ServerState,
     listener: TcpListener,
@@ -177,7 +178,7 @@ pub async fn serve_operations(
     };
     let configure = |app: &mut web::ServiceConfig| {
         app.configure(http::operation_routes)
-            .default_service(web::route().to(http::other_service));
+            .default_service(Right::AnyKey.any(http::other_service));
     };
     run(
         web::Data::new(operations),
@@ -233,17 +234,20 @@ pub fn check_address(listener: &TcpListener, access: NetworkAccess) -> Result<()
     let address = listener
         .local_addr()
         .map_err(|error| Error::io("cannot read the address of the listener", &error))?;
-    if access == NetworkAccess::EveryoneWithoutAuthentication {
-        if !address.ip().is_loopback() {
-            tracing::warn!(%address, "everyone who reaches this address may read, publish and delete");
+    let is_loopback = address.ip().is_loopback();
+    match access {
+        NetworkAccess::Authenticated => return Ok(()),
+        NetworkAccess::LoopbackOnly if is_loopback => return Ok(()),
+        NetworkAccess::LoopbackOnly => {}
+        NetworkAccess::EveryoneWithoutAuthentication => {
+            if !is_loopback {
+                tracing::warn!(%address, "everyone who reaches this address may read, publish and delete");
+            }
+            return Ok(());
         }
-        return Ok(());
     }
-    if address.ip().is_loopback() {
-        return Ok(());
-    }
-    let hint = "listen on 127.0.0.1, or set query_api.server.network_access = \"everyone_without_authentication\" if something in \
-                front of the server authenticates";
+    let hint = "listen on 127.0.0.1, or set query_api.server.network_access = \"authenticated\" and give callers keys \
+                (`tributary keys create`); \"everyone_without_authentication\" is for servers with something in front that authenticates";
     Err(Error::new(
         ErrorKind::Denied,
         format!("{address} can be reached by other machines and there is no authentication"),

@@ -9,9 +9,11 @@ use tributary_taxonomy::KnowledgeSets;
 
 use crate::error::SearchError;
 
-/// Who asks, and what they may see.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Who asks, and what they may see. There is no default: whoever makes one says for whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
+    /// Whose conversations and reports are meant; `None` for whoever owns the data folder.
+    pub owner: Option<String>,
     /// The only knowledge sets they may see; `None` for all.
     pub knowledge_sets: Option<Vec<String>>,
     /// The highest security level (密级) they may see; `None` for all, documents without a level
@@ -22,7 +24,28 @@ pub struct Principal {
 impl Principal {
     /// Sees everything: whoever reaches a server that listens on its own machine only.
     pub fn unrestricted() -> Self {
-        Self::default()
+        Self {
+            owner: None,
+            knowledge_sets: None,
+            max_security_level: None,
+        }
+    }
+
+    /// Sees all documents, and of conversations and reports their own.
+    pub fn of(owner: String) -> Self {
+        Self {
+            owner: Some(owner),
+            ..Self::unrestricted()
+        }
+    }
+
+    /// Sees nothing: who did not say who they are.
+    pub fn nobody() -> Self {
+        Self {
+            owner: Some(String::new()),
+            knowledge_sets: Some(Vec::new()),
+            max_security_level: Some(0),
+        }
     }
 }
 

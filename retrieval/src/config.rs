@@ -5,6 +5,7 @@ use tributary_schemas::search::{FoldLimits, TierLimits};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use crate::understand::UnderstandingConfig;
+use crate::vector_weight::VectorWeight;
 
 /// Everything that shapes a search, `[query_api.retrieval]`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -26,7 +27,7 @@ pub struct Config {
     pub fine_keep: usize,
     /// Query embeddings that run at the same time; more wait.
     pub embedding_concurrency: usize,
-    /// α of the fusion in tier 2.
+    /// α of the fusion in tier 2, see [`crate::vector_weight`].
     pub vector_weight: VectorWeight,
     /// k of reciprocal rank fusion, which orders the candidates of tier 1.
     pub reciprocal_rank_constant: f32,
@@ -46,21 +47,6 @@ pub struct Config {
     pub understanding: UnderstandingConfig,
     /// Search over source code.
     pub code: CodeConfig,
-}
-
-/// α(L) = base + range / (1 + e^(−(L − midpoint_tokens) / slope_tokens)), see
-/// [`crate::vector_weight`].
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct VectorWeight {
-    /// Weight of the vector side for a very short query.
-    pub base: f32,
-    /// What a very long query adds to it.
-    pub range: f32,
-    /// Query tokens at which half of the range is added.
-    pub midpoint_tokens: f32,
-    /// How gently α rises around the midpoint, in tokens; above 0.
-    pub slope_tokens: f32,
 }
 
 /// Tier 3.
@@ -242,7 +228,7 @@ impl Config {
         let rules = self
             .rules()
             .into_iter()
-            .chain(self.weight_rules())
+            .chain(self.vector_weight.rules())
             .chain(self.code_rules())
             .chain(self.user_profile.rules());
         problems.extend(
@@ -325,32 +311,6 @@ impl Config {
         ]
     }
 
-    fn weight_rules(&self) -> [Rule; 4] {
-        let weight = &self.vector_weight;
-        [
-            (
-                (0.0..=1.0).contains(&weight.base),
-                "vector_weight.base",
-                "must lie between 0 and 1",
-            ),
-            (
-                (0.0..=1.0).contains(&(weight.base + weight.range)),
-                "vector_weight.range",
-                "added to base must lie between 0 and 1",
-            ),
-            (
-                weight.midpoint_tokens.is_finite(),
-                "vector_weight.midpoint_tokens",
-                "must be a number",
-            ),
-            (
-                weight.slope_tokens.is_finite() && weight.slope_tokens > 0.0,
-                "vector_weight.slope_tokens",
-                "must be above 0",
-            ),
-        ]
-    }
-
     fn code_rules(&self) -> [Rule; 4] {
         [
             (
@@ -394,7 +354,7 @@ impl ExactNameConfig {
 }
 
 /// Whether it holds, its key and what it demands.
-type Rule = (bool, &'static str, &'static str);
+pub(crate) type Rule = (bool, &'static str, &'static str);
 
 fn problem(key: &str, rule: &str) -> String {
     format!("query_api.retrieval.{key} {rule}")

@@ -71,33 +71,57 @@ impl Fine<'_> {
     }
 }
 
-/// Runs tier 2 inside `candidates`; at most `plan.fine_keep` chunks, best first.
-pub async fn search(
-    fine: Fine<'_>,
+/// What each signal found inside the candidates, best first.
+#[derive(Clone, Debug, Default)]
+pub struct Lists {
+    /// By BM25.
+    pub keyword: Vec<ScoredChunk>,
+    /// By cosine.
+    pub vector: Vec<ScoredChunk>,
+}
+
+/// Asks both signals inside `candidates`.
+pub async fn lists(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
     vectors: Option<&QueryVectors>,
     candidates: &[ScoredChunk],
-) -> Result<Vec<FineChunk>> {
-    let Fine { index, plan, .. } = fine;
+) -> Result<Lists> {
     let candidates: Vec<ChunkId> = candidates
         .iter()
         .map(|candidate| candidate.chunk_id)
         .collect();
-    let (by_keyword, by_vector) = futures::try_join!(
+    let (keyword, vector) = futures::try_join!(
         keyword(index, plan, &candidates),
         vector(index, plan, vectors, &candidates)
     )?;
-    let mut chunks = fuse(&by_keyword, &by_vector, plan);
+    Ok(Lists { keyword, vector })
+}
+
+/// Makes one ranking of both lists; at most `plan.fine_keep` chunks, best first.
+pub async fn rank(fine: Fine<'_>, lists: &Lists) -> Result<Vec<FineChunk>> {
+    let plan = fine.plan;
+    let mut chunks = fuse(lists, plan);
     sort(&mut chunks);
     if is_weighed(plan) || fine.naming.is_possible() {
-        adjust(fine, &mut chunks).await?;
+        adjust(fine, &mut chunks, fine.looked_at()).await?;
     }
     sort(&mut chunks);
     chunks.truncate(plan.fine_keep);
     Ok(chunks)
 }
 
+/// All chunks that a ranking is made of, each with both scores and what names it.
+pub async fn unranked(fine: Fine<'_>, lists: &Lists) -> Result<Vec<FineChunk>> {
+    let mut chunks = fuse(lists, fine.plan);
+    if fine.naming.is_possible() {
+        adjust(fine, &mut chunks, usize::MAX).await?;
+    }
+    Ok(chunks)
+}
+
 /// Best first; equal scores by chunk id.
-fn sort(chunks: &mut [FineChunk]) {
+pub fn sort(chunks: &mut [FineChunk]) {
     chunks.sort_unstable_by(|left, right| {
         right
             .score
@@ -147,7 +171,8 @@ async fn vector(
 
 /// The union of the best by each signal, each member with both scores. A signal that found nothing
 /// leaves its weight to the other.
-fn fuse(by_keyword: &[ScoredChunk], by_vector: &[ScoredChunk], plan: &QueryPlan) -> Vec<FineChunk> {
+fn fuse(lists: &Lists, plan: &QueryPlan) -> Vec<FineChunk> {
+    let (by_keyword, by_vector) = (lists.keyword.as_slice(), lists.vector.as_slice());
     let best = by_keyword
         .iter()
         .take(plan.fine.keyword)
@@ -202,9 +227,9 @@ fn raw(chunks: &[ChunkId], found: &[ScoredChunk]) -> Vec<f32> {
 }
 
 /// What the documents say of the scores: the user's profile first, then what the question names.
-async fn adjust(fine: Fine<'_>, chunks: &mut [FineChunk]) -> Result<()> {
+async fn adjust(fine: Fine<'_>, chunks: &mut [FineChunk], looked_at: usize) -> Result<()> {
     let Fine { index, plan, .. } = fine;
-    let looked_at = chunks.iter().take(fine.looked_at());
+    let looked_at = chunks.iter().take(looked_at);
     let ids: Vec<ChunkId> = looked_at.map(|chunk| chunk.chunk_id).collect();
     let stored = leaving::fetch(index, plan.generation.as_deref(), &ids, &plan.filter).await?;
     if is_weighed(plan) {
@@ -303,9 +328,11 @@ mod tests {
 
     #[test]
     fn every_member_of_the_union_has_both_scores() {
-        let by_keyword = [chunk(1, 10.0), chunk(2, 5.0), chunk(3, 2.5)];
-        let by_vector = [chunk(3, 0.9), chunk(4, 0.8), chunk(1, 0.7), chunk(2, 0.1)];
-        let fused = fuse(&by_keyword, &by_vector, &plan_with(0.5, 1));
+        let lists = Lists {
+            keyword: vec![chunk(1, 10.0), chunk(2, 5.0), chunk(3, 2.5)],
+            vector: vec![chunk(3, 0.9), chunk(4, 0.8), chunk(1, 0.7), chunk(2, 0.1)],
+        };
+        let fused = fuse(&lists, &plan_with(0.5, 1));
         // the best by keyword is 1, the best by vector 3; 2 and 4 are in neither list
         let expected = [
             FineChunk {
@@ -330,7 +357,7 @@ mod tests {
             },
         ];
         assert_eq!(fused, expected);
-        let fused = fuse(&by_keyword, &by_vector, &plan_with(0.5, 10));
+        let fused = fuse(&lists, &plan_with(0.5, 10));
         assert_eq!(fused.len(), 4);
         assert_eq!(
             fused
@@ -343,18 +370,26 @@ mod tests {
 
     #[test]
     fn a_signal_that_found_nothing_leaves_its_weight_to_the_other() {
-        let found = [chunk(1, 4.0), chunk(2, 2.0), chunk(3, 0.0)];
+        let found = vec![chunk(1, 4.0), chunk(2, 2.0), chunk(3, 0.0)];
+        let by_keyword = Lists {
+            keyword: found.clone(),
+            ..Lists::default()
+        };
+        let by_vector = Lists {
+            vector: found,
+            ..Lists::default()
+        };
         let scores =
             |fused: Vec<FineChunk>| fused.iter().map(|chunk| chunk.score).collect::<Vec<_>>();
         assert_eq!(
-            scores(fuse(&found, &[], &plan_with(0.7, 10))),
+            scores(fuse(&by_keyword, &plan_with(0.7, 10))),
             [1.0, 0.5, 0.0]
         );
         assert_eq!(
-            scores(fuse(&[], &found, &plan_with(0.7, 10))),
+            scores(fuse(&by_vector, &plan_with(0.7, 10))),
             [1.0, 0.5, 0.0]
         );
-        assert!(fuse(&[], &[], &plan_with(0.7, 10)).is_empty());
+        assert!(fuse(&Lists::default(), &plan_with(0.7, 10)).is_empty());
     }
 
     #[test]

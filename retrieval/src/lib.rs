@@ -3,6 +3,7 @@
 //! leads to what the index holds; each formula has a file of its own.
 
 mod access;
+mod adapting;
 pub mod answer;
 mod coarse;
 mod code;
@@ -13,6 +14,7 @@ mod elapsed;
 mod embed;
 mod error;
 mod events;
+mod evidence;
 mod exact_name;
 mod facets;
 mod families;
@@ -38,6 +40,7 @@ pub mod understand;
 mod unmet;
 mod variants;
 mod vector_weight;
+mod weight_features;
 mod workflows;
 
 pub use access::Principal;
@@ -45,6 +48,7 @@ pub use config::{Config, RelevanceConfig, RelevanceWeights};
 pub use document::{DocumentParts, DocumentView};
 pub use error::SearchError;
 pub use events::Events;
+pub use evidence::Evidence;
 pub use function_words::is_function_word;
 pub use relevance::{Signals, relevance};
 pub use retriever::{Models, Outcome, Retriever};
@@ -54,6 +58,8 @@ pub use understand::{
     AnalyzerSource, Understander, UnderstanderParts, UnderstandingConfig, Understood,
 };
 pub use variants::SearchedAll;
+pub use vector_weight::{AdaptiveWeight, VectorWeight, WeightKind};
+pub use weight_features::{FEATURES, WeightFeatures};
 pub use workflows::{
     Asked, Asker, AskerParts, CodeExplanationConfig, CourseConfig, EnvironmentField,
     ErrorMapConfig, GeneralConfig, Grade, Heading, JudgeConfig, OnDemandConfig, ReportConfig,
@@ -66,8 +72,9 @@ pub(crate) mod tests {
 
     use super::config::{
         CodeConfig, ExactNameConfig, FacetConfig, NearDuplicateConfig, RelevanceConfig,
-        RelevanceWeights, RerankConfig, UserProfileConfig, VectorWeight,
+        RelevanceWeights, RerankConfig, UserProfileConfig,
     };
+    use super::vector_weight::{AdaptiveWeight, VectorWeight, WeightKind};
     use super::{Config, UnderstandingConfig};
 
     fn weights() -> RelevanceWeights {
@@ -98,10 +105,18 @@ pub(crate) mod tests {
             fine_keep: 80,
             embedding_concurrency: 2,
             vector_weight: VectorWeight {
+                kind: WeightKind::Length,
+                fixed: 0.5,
                 base: 0.4,
                 range: 0.3,
                 midpoint_tokens: 8.0,
                 slope_tokens: 1.0,
+                adaptive: AdaptiveWeight {
+                    model: "multilingual-e5-small".into(),
+                    intercept: 0.0,
+                    keyword_spread: -1.0,
+                    vector_spread: 10.0,
+                },
             },
             reciprocal_rank_constant: 60.0,
             rerank: RerankConfig {
@@ -160,7 +175,7 @@ pub(crate) mod tests {
     #[test]
     fn settings_that_contradict_each_other_are_refused_by_name() {
         assert_eq!(config().check(), Ok(()));
-        let table: [Case; 14] = [
+        let table: [Case; 16] = [
             ("user_profile", |config| {
                 config.user_profile.preferred_set = 0.9
             }),
@@ -169,6 +184,12 @@ pub(crate) mod tests {
             ("maximum_top_k", |config| config.maximum_top_k = 81),
             ("vector_weight.range", |config| {
                 config.vector_weight.range = 0.7
+            }),
+            ("vector_weight.fixed", |config| {
+                config.vector_weight.fixed = 1.1
+            }),
+            ("vector_weight.adaptive", |config| {
+                config.vector_weight.adaptive.vector_spread = f32::NAN
             }),
             ("slope_tokens", |config| {
                 config.vector_weight.slope_tokens = 0.0

@@ -1,13 +1,14 @@
 //! Turns a request into a [`QueryPlan`]: plain data that is checked, logged and then run by
 //! [`crate::retriever`].
 
+use std::collections::BTreeMap;
+
 use tributary_schemas::search::{QueryPlan, SearchRequest, Strategy};
 
 use crate::config::Config;
 use crate::error::SearchError;
 use crate::exact_name;
 use crate::preferences;
-use crate::vector_weight::vector_weight;
 
 /// Most chunks around a hit that a request may ask for, on each side.
 pub const MAXIMUM_NEIGHBOURS: u32 = 5;
@@ -105,8 +106,8 @@ pub fn plan(
     let query_tokens = tokens.len();
     let vector_weight = match request.strategy {
         Strategy::Hybrid => {
-            let by_length = || vector_weight(query_tokens, &config.vector_weight);
-            let weight = request.vector_weight.unwrap_or_else(by_length);
+            let planned = || config.vector_weight.planned(query_tokens);
+            let weight = request.vector_weight.unwrap_or_else(planned);
             (weight + preferences::shift(request)).clamp(0.0, 1.0)
         }
         Strategy::Semantic => 1.0,
@@ -119,6 +120,7 @@ pub fn plan(
         tokens,
         query_tokens,
         vector_weight,
+        weight_features: BTreeMap::new(),
         strategy: request.strategy,
         filter: request.filter.clone(),
         coarse: config.coarse,

@@ -17,6 +17,7 @@ use tributary_store::search_index::SharedSearchIndex;
 use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, fold};
 
 use crate::access::{self, Principal};
+use crate::adapting::Adapting;
 use crate::config::Config;
 use crate::coverage::Word;
 use crate::document::{self, DocumentParts, DocumentView};
@@ -25,7 +26,7 @@ use crate::embed::{QueryVectors, embed_query};
 use crate::error::SearchError;
 use crate::exact_name::{Naming, boosted};
 use crate::facets::{FacetReader, Reading};
-use crate::fine::{Fine, FineChunk};
+use crate::fine::{Fine, FineChunk, Lists};
 use crate::leaving;
 use crate::route::Route;
 use crate::serving::{Serving, SharedServing};
@@ -377,24 +378,40 @@ impl Retriever {
             .ok()
     }
 
-    /// Tier 2.
+    /// Tier 2. The weight of the vector side adapts to what both signals find if it is to, and the
+    /// plan says so.
     pub(crate) async fn fine(
         &self,
-        plan: &QueryPlan,
+        plan: &mut QueryPlan,
         coarse: &coarse::Coarse,
+        adapting: Option<Adapting<'_>>,
     ) -> Result<(Vec<FineChunk>, TierSummary)> {
         let started = Instant::now();
-        let work = Fine {
-            index: self.index.as_ref(),
-            plan,
-            naming: Naming::new(plan, &self.config.exact_name),
-        };
-        let fine = fine::search(work, coarse.vectors.as_ref(), &coarse.candidates).await?;
+        let lists = self.lists(plan, coarse).await?;
+        if let Some(adapting) = adapting {
+            adapting.adapt(plan, &lists);
+        }
+        let fine = fine::rank(self.of_fine(plan), &lists).await?;
         let summary = TierSummary {
             candidates: fine.len(),
             ms: elapsed_ms(started),
         };
         Ok((fine, summary))
+    }
+
+    /// What both signals find for tier 2.
+    pub(crate) async fn lists(&self, plan: &QueryPlan, coarse: &coarse::Coarse) -> Result<Lists> {
+        let (index, vectors) = (self.index.as_ref(), coarse.vectors.as_ref());
+        fine::lists(index, plan, vectors, &coarse.candidates).await
+    }
+
+    /// What tier 2 works with for a plan.
+    pub(crate) fn of_fine<'a>(&'a self, plan: &'a QueryPlan) -> Fine<'a> {
+        Fine {
+            index: self.index.as_ref(),
+            plan,
+            naming: Naming::new(plan, &self.config.exact_name),
+        }
     }
 
     /// Tier 3.

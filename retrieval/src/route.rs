@@ -11,6 +11,7 @@ use tributary_schemas::search::{
 };
 
 use crate::access::Principal;
+use crate::adapting::Adapting;
 use crate::coverage::{self, TokenScores, Word};
 use crate::elapsed::elapsed_ms;
 use crate::error::SearchError;
@@ -151,7 +152,8 @@ impl Retriever {
             self.coarse(&mut plan, serving, &mut degraded)
         );
         let (tokens, (coarse, coarse_summary)) = (tokens?, coarse?);
-        let (mut fine, fine_summary) = self.fine(&plan, &coarse).await?;
+        let adapting = Adapting::of(&self.config, &request, serving);
+        let (mut fine, fine_summary) = self.fine(&mut plan, &coarse, adapting).await?;
         coverage::score_by_content(self.index.as_ref(), &plan, &content, &mut fine).await?;
         Ok(Found {
             plan,

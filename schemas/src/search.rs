@@ -39,8 +39,8 @@ pub struct SearchRequest {
     /// Which signals to use.
     #[serde(default)]
     pub strategy: Strategy,
-    /// Weight of the vector side in tier 2, 0 to 1, with the strategy `hybrid`; by the length of
-    /// the question when absent.
+    /// Weight of the vector side in tier 2, 0 to 1, with the strategy `hybrid`; as configured
+    /// when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector_weight: Option<f32>,
     /// Lowest final score of a hit, 0 to 1.
@@ -240,6 +240,10 @@ pub struct QueryPlan {
     pub names: Vec<String>,
     /// Weight of the vector side, 0 to 1.
     pub vector_weight: f32,
+    /// What the weight was made from, by name, where it adapts to what was found; empty where it
+    /// is fixed, made from the length of the question, or given.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub weight_features: BTreeMap<String, f32>,
     /// Which signals are used.
     pub strategy: Strategy,
     /// Access and wishes of the caller, applied inside tier 1.

@@ -10,6 +10,7 @@
 //!   parts.json         folders of log and index that must be there, see `parts`
 //!   blob-store.json    the marker of the folder of blobs, see `blobs`
 //!   backup.token       what a caller of `POST /v1/backup` must show; only the owner may read it
+//!   keys.json, keys.used.json, keys.lock    API keys, as hashes, see `keys`
 //!   server.lock        held (advisory, exclusive) by the process that serves
 //!   log/               the embedded event log
 //!   index/             the embedded search index

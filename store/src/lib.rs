@@ -14,6 +14,7 @@ pub mod data_folder;
 pub mod evaluations;
 pub mod event_log;
 pub mod generations;
+pub mod keys;
 pub mod manifest;
 pub mod metrics;
 mod panics;

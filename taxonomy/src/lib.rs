@@ -4,6 +4,7 @@
 
 pub mod analyzer;
 mod characters;
+pub mod discovery;
 pub mod fold;
 pub mod knowledge_sets;
 pub mod language;

@@ -18,7 +18,7 @@ mod set_gauges;
 mod stages;
 mod watch;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,7 +81,7 @@ impl App {
                     .local_addr()
                     .context("cannot read the address of the listener")?;
                 spawn_server(&mut tasks, listener, (config, services), &parts, &shutdown)?;
-                Some(format!("http://{address}"))
+                Some(format!("http://{}", reachable(address)))
             }
             None => None,
         };
@@ -165,6 +165,16 @@ fn bind(
     // Before anybody is told that the server listens.
     check_address(&listener, config.query_api.server.network_access)?;
     Ok(Some(listener))
+}
+
+/// Where this machine reaches a listener: "any address" is none to call.
+fn reachable(listening: SocketAddr) -> SocketAddr {
+    let ip = match listening.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listening.port())
 }
 
 /// Runs `work` on a runtime of its own. What blocking threads are still busy with afterwards, such

@@ -26,6 +26,7 @@ use tributary_store::config::{EventLogKind, Stores};
 use tributary_store::data_folder::DataFolder;
 use tributary_store::evaluations::{FOLDER, RunStore};
 use tributary_store::event_log::worker::metrics::WorkerMetrics;
+use tributary_store::keys::KeyRing;
 use tributary_store::manifest::dead_letters::DeadLetters;
 use tributary_store::manifest::documents::{Documents, StageReader, stage_readers};
 use tributary_store::manifest::given_time::GivenTime;
@@ -47,7 +48,11 @@ use crate::config::Config;
 use crate::conversion;
 
 /// The prompts of all crates that have some; a profile's folder may replace any of them.
-pub const PROMPT_SETS: [&PromptSet; 2] = [&PROMPTS, &tributary_retrieval::prompts::PROMPTS];
+pub const PROMPT_SETS: [&PromptSet; 3] = [
+    &PROMPTS,
+    &tributary_retrieval::prompts::PROMPTS,
+    &tributary_eval::training::prompts::PROMPTS,
+];
 
 /// Everything that is open.
 pub struct Parts {
@@ -81,6 +86,7 @@ pub struct Parts {
     pub worker_metrics: WorkerMetrics,
     pub clock: Clock,
     backup_token: String,
+    keys: Arc<KeyRing>,
     /// What the stages of this process are at.
     pub work: Work,
 }
@@ -186,6 +192,7 @@ impl Parts {
             config: config.query_api.answer.clone(),
             known_tags: known_tags(&source_profiles, &knowledge_sets.shared().current()),
         })?;
+        let backup_token = folder.backup_token()?;
         Ok(Self {
             worker_metrics: WorkerMetrics::register(&registry)?,
             registry,
@@ -207,7 +214,11 @@ impl Parts {
             asker: Arc::new(asker),
             clock,
             work: Work::default(),
-            backup_token: folder.backup_token()?,
+            keys: Arc::new(KeyRing::open(
+                config.store.data_folder.clone().into(),
+                &backup_token,
+            )),
+            backup_token,
             stores,
         })
     }
@@ -256,6 +267,7 @@ impl Parts {
             services: services.iter().map(ToString::to_string).collect(),
             backup: Some(self.stores.backup.clone()),
             backup_token: self.backup_token.clone(),
+            keys: Some(Arc::clone(&self.keys)),
             work: self.work.clone(),
         }
     }

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use tributary_eval::gate::Threshold;
 use tributary_schemas::ask::Workflow;
 
-use super::eval_runs::{EvalCompare, EvalGenerate, EvalRuns, Store};
+use super::eval_runs::{EvalCandidates, EvalCompare, EvalGenerate, EvalRuns, Store};
 use super::{Output, one_of};
 
 /// `eval …`.
@@ -22,12 +22,16 @@ pub enum Eval {
     Compare(EvalCompare),
     /// Put the questions of a set in another style, by rules and without a model
     Generate(EvalGenerate),
+    /// Write questions of conversations that may become cases: with feedback, refused, or failed
+    Candidates(EvalCandidates),
     /// Send source code through the real pipeline and score what questions about it find
     Code(EvalCode),
     /// Score how well questions that lean on what was said before are completed
     Rewrite(EvalRewrite),
     /// Fit the weights of relevance to sets of questions, and print them as a configuration
     Calibrate(EvalCalibrate),
+    /// Fit the weight of the vector side to sets of questions, and print it as a configuration
+    Tune(EvalTune),
 }
 
 /// `eval run`.
@@ -169,6 +173,29 @@ pub struct EvalCalibrate {
     /// Questions of each set with an answer, and as many without
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub limit: usize,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `eval tune`.
+#[derive(Debug, Args)]
+pub struct EvalTune {
+    /// Folder of an evaluation set, as for `eval run` (repeatable)
+    #[arg(long = "set", value_name = "DIR", value_hint = ValueHint::DirPath, required = true)]
+    pub sets: Vec<PathBuf>,
+    /// Other file of questions in each folder
+    #[arg(long, value_name = "FILE", default_value = "queries.jsonl")]
+    pub queries: String,
+    /// Other file of judgements in each folder
+    #[arg(long, value_name = "FILE", default_value = "qrels.tsv")]
+    pub qrels: String,
+    /// Embedder instead of the configured one
+    #[arg(long, value_enum)]
+    pub embedder: Option<EmbedderChoice>,
+    /// Write the configuration to this file too, to be reviewed and put into tributary.toml
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub write: Option<PathBuf>,
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,

@@ -69,6 +69,17 @@ pub struct EvalGenerate {
     pub output: Output,
 }
 
+/// `eval candidates`.
+#[derive(Debug, Args)]
+pub struct EvalCandidates {
+    /// Folder for queries.candidates.jsonl and qrels.candidates.tsv
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: PathBuf,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
+}
+
 /// Styles that rules can make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StyleChoice {

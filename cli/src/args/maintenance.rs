@@ -11,7 +11,8 @@ use super::Output;
 pub enum Models {
     /// List models in the data folder and the search folders
     List(Output),
-    /// Fetch a model from a local folder or a hub
+    /// Fetch a model from a hub, or add one from a local folder
+    #[command(visible_alias = "add")]
     Pull {
         /// Name, such as intfloat/multilingual-e5-small, or a local folder
         name: String,

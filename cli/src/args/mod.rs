@@ -7,12 +7,16 @@ mod eval;
 mod eval_runs;
 mod files;
 mod judge;
+mod key;
+mod keys;
+mod lexicon;
 mod maintenance;
 mod publish;
 mod report;
 mod search;
 mod sets;
 mod tables;
+mod training;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,17 +28,25 @@ pub use ask::{ASK_HELP, Ask};
 pub use conversations::{ConversationIds, Conversations};
 pub use documents::{DeadLetterIds, DeadLetters, Documents, ListDocuments};
 pub use eval::{
-    EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, Level, PartChoice,
+    EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, EvalTune, Level,
+    PartChoice,
 };
-pub use eval_runs::{EvalCompare, EvalGenerate, EvalRuns, Store, StyleChoice};
+pub use eval_runs::{EvalCandidates, EvalCompare, EvalGenerate, EvalRuns, Store, StyleChoice};
 pub use files::{Analyze, ChunkFile, FileArgument};
 pub use judge::{JUDGE_HELP, Judge};
+pub use key::Key;
+pub use keys::{KEYS_HELP, Keys, NewKey};
+pub use lexicon::{BuildLexicon, Discover, LEXICON_HELP, LexiconVerb, Review};
 pub use maintenance::{Backup, Blobs, ConfigVerb, Doctor, Models, Repair, Restore};
 pub use publish::{OneDocument, Prune, Publish};
 pub use report::{REPORT_HELP, ReportVerb};
 pub use search::{Code, CodeSearch, FilterArguments, Search, given};
 pub use sets::{KnowledgeSets, LearnBoilerplate, Preview, Profiles, Reindex};
 pub use tables::{ListTables, QueryTables, ShowTables, TABLES_HELP, Tables};
+pub use training::{
+    CleanTraining, ExportTraining, GenerateTraining, QuestionLanguageChoice, TRAINING_HELP,
+    Training,
+};
 
 const AFTER_HELP: &str = "\
 Start here:
@@ -82,6 +94,18 @@ pub struct Global {
     /// Talk to this server instead of the one on the data folder, such as http://127.0.0.1:7470
     #[arg(long, global = true, value_name = "URL", env = "TRIBUTARY_SERVER")]
     pub server: Option<String>,
+    /// API key for a server that wants one; a process list shows what is given here, TRIBUTARY_KEY and --key-file are hidden from it
+    #[arg(
+        long,
+        global = true,
+        value_name = "KEY",
+        env = "TRIBUTARY_KEY",
+        hide_env_values = true
+    )]
+    pub key: Option<Key>,
+    /// File that holds the key, which counts before --key
+    #[arg(long, global = true, value_name = "FILE", env = "TRIBUTARY_KEY_FILE", value_hint = ValueHint::FilePath)]
+    pub key_file: Option<PathBuf>,
     /// Domain profile: a path, or the name of a folder below deploy/profiles here, below profiles beside the
     /// program, or below deploy/profiles of the checkout that the program was built in
     #[arg(long, global = true, value_name = "NAME", env = "TRIBUTARY_PROFILE")]
@@ -147,12 +171,21 @@ pub enum Verb {
     /// List or define knowledge sets, and build the index anew for them
     #[command(subcommand)]
     KnowledgeSets(KnowledgeSets),
+    /// Make, list, rotate and revoke the API keys of the data folder
+    #[command(subcommand, after_help = KEYS_HELP)]
+    Keys(Keys),
     /// See what source profiles make of documents, and learn what repeats in a source
     #[command(subcommand)]
     Profiles(Profiles),
+    /// Find the terms of a domain in its documents, review them, and build a lexicon
+    #[command(subcommand, after_help = LEXICON_HELP)]
+    Lexicon(LexiconVerb),
     /// Measure retrieval on an evaluation set
     #[command(subcommand)]
     Eval(Eval),
+    /// Make training data for an embedding model from documents of the knowledge base
+    #[command(subcommand, after_help = TRAINING_HELP)]
+    Training(Training),
     /// List or fetch models
     #[command(subcommand)]
     Models(Models),

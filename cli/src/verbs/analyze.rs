@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 use tributary_schemas::reindex::ReindexOverview;
-use tributary_store::data_folder::running_server;
 use tributary_taxonomy::Taxonomy;
 
 use crate::args::{Analyze, Global};
@@ -42,11 +41,9 @@ pub fn run(global: &Global, config: &Config, analyze: &Analyze) -> Result<Outcom
 
 /// What the server that runs answers questions with; none without one.
 fn in_force(global: &Global, config: &Config) -> Result<Option<InForce>> {
-    let own = running_server(Path::new(&config.store.data_folder)).map(|server| server.url);
-    let Some(url) = global.server.clone().or(own) else {
+    let Some(client) = Client::of_running_server(global, config) else {
         return Ok(None);
     };
-    let client = Client::to(url.trim_end_matches('/').to_owned(), None);
     let overview: ReindexOverview = client.get("/v1/reindex")?;
     let serving = overview
         .generations

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use serde_json::json;
 use tributary_query_api::http::backup::TOKEN_HEADER;
 use tributary_store::backup::{Destination, Manifest, Pipe, Source};
-use tributary_store::data_folder::{DataFolder, read_backup_token, running_server};
+use tributary_store::data_folder::{DataFolder, read_backup_token};
 
 use crate::app;
 use crate::args::{Backup, Global};
@@ -37,16 +37,8 @@ pub fn run(global: &Global, config: &Config, backup: &Backup) -> Result<Outcome>
 /// From the server if one runs, which goes on meanwhile, else from the data folder.
 fn take(global: &Global, config: &Config, destination: &Destination) -> Result<Manifest> {
     let folder = Path::new(&config.store.data_folder);
-    let server = global
-        .server
-        .clone()
-        .or_else(|| running_server(folder).map(|server| server.url));
-    match server {
-        Some(url) => from_server(
-            &Client::to(url.trim_end_matches('/').to_owned(), None),
-            folder,
-            destination,
-        ),
+    match Client::of_running_server(global, config) {
+        Some(client) => from_server(&client, folder, destination),
         None => from_folder(config, destination),
     }
 }

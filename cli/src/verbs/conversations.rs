@@ -42,7 +42,7 @@ pub fn run(global: &Global, config: &Config, verb: Conversations) -> Result<Outc
     Ok(outcome)
 }
 
-fn path_of(id: &str) -> Result<String> {
+pub(super) fn path_of(id: &str) -> Result<String> {
     require(id, "the conversation id")?;
     Ok(format!("/v1/conversations/{}", segment(id)))
 }
@@ -113,7 +113,7 @@ fn show(client: &Client, id: &str, last: Option<usize>, output: Output) -> Resul
 }
 
 /// The last so many, by number.
-fn last_turns(client: &Client, path: &str, count: usize) -> Result<Vec<Turn>> {
+pub(super) fn last_turns(client: &Client, path: &str, count: usize) -> Result<Vec<Turn>> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut after = String::new();
     while turns.len() < count {

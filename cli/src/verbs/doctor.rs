@@ -25,12 +25,12 @@ use tributary_taxonomy::KnowledgeSets;
 
 use crate::app;
 use crate::args::{Doctor, Global};
-use crate::client::{Client, base_of};
+use crate::client::Client;
 use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
 use crate::verbs::config::check_domain;
-use crate::verbs::{chat_probe, knowledge_sets, machine, verify};
+use crate::verbs::{chat_probe, keys, knowledge_sets, machine, verify};
 
 /// How long a service has to answer.
 const SERVICE_ANSWER: Duration = Duration::from_secs(3);
@@ -57,6 +57,10 @@ pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> 
     checks.push(confinement(config));
     checks.extend(search_index(config)?);
     checks.push(server(global, config));
+    checks.push(match keys::who_may_call(config) {
+        Ok(callers) => passed("callers", callers),
+        Err(error) => failed("callers", &error),
+    });
     if doctor.verify {
         checks.extend(data_at_rest(config));
     }
@@ -428,14 +432,11 @@ fn search_index(config: &Config) -> Result<Vec<Check>> {
 }
 
 fn server(global: &Global, config: &Config) -> Check {
-    let running =
-        global.server.as_deref().map(base_of).or_else(|| {
-            running_server(Path::new(&config.store.data_folder)).map(|server| server.url)
-        });
-    let Some(url) = running else {
+    let Some(client) = Client::of_running_server(global, config) else {
         return passed("server", "none runs; verbs work without one");
     };
-    match Client::to(url.clone(), None).get::<serde_json::Value>("/health/readyz") {
+    let url = client.base();
+    match client.get::<serde_json::Value>("/health/readyz") {
         Ok(_) => passed("server", format!("{url} is ready")),
         Err(error) => Check {
             name: "server",

@@ -3,9 +3,10 @@
 
 mod kept;
 
+use std::collections::BTreeMap;
 use std::io::Read;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ use crate::print::{self, Outcome};
 
 /// Most bytes of questions in memory.
 const MAXIMUM_BYTES: u64 = 256 << 20;
+/// Characters of a question that are printed.
+const LONGEST_QUESTION: usize = 100;
 
 /// What became of one line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -77,15 +80,13 @@ pub fn run(global: &Global, config: &Config, judge: &Judge) -> Result<Outcome> {
         kept: Mutex::new(kept),
         tally: Mutex::new(tally),
         bar: &bar,
+        turn: Mutex::default(),
     };
     let ended = judge_all(&client, &left, &filter, &results);
     bar.finish_and_clear();
     ended?;
     client.close()?;
-    let tally = results
-        .tally
-        .into_inner()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let tally = locked(&results.tally);
     print::note(&tally.said());
     Ok(Outcome::of(tally.judged, tally.failed))
 }
@@ -137,36 +138,47 @@ fn hash(text: &str) -> String {
     hash.chars().take(32).collect()
 }
 
+/// What a panic elsewhere left behind is whole: each of them changes in one step.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Where results go.
 struct Results<'a> {
     judge: &'a Judge,
     kept: Mutex<Option<Kept>>,
     tally: Mutex<Tally>,
     bar: &'a indicatif::ProgressBar,
+    turn: Mutex<Turn>,
+}
+
+/// Results are told in the order of the file, whichever is judged first.
+#[derive(Default)]
+struct Turn {
+    next: usize,
+    waiting: BTreeMap<usize, (Line, String)>,
 }
 
 impl Results<'_> {
-    fn take(&self, line: &Line) -> Result<()> {
-        let mut kept = self
-            .kept
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(kept) = kept.as_mut() {
-            kept.add(line)?;
+    /// Takes the result of the line at this position of those that were left.
+    fn take(&self, at: usize, line: Line, question: String) -> Result<()> {
+        if let Some(kept) = locked(&self.kept).as_mut() {
+            kept.add(&line)?;
         }
-        // One line after the other, also where they are printed.
-        self.bar.suspend(|| self.print(line))?;
-        drop(kept);
-        let mut tally = self
-            .tally
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        tally.add(line);
+        locked(&self.tally).add(&line);
         self.bar.inc(1);
+        let mut turn = locked(&self.turn);
+        turn.waiting.insert(at, (line, question));
+        let mut next = turn.next;
+        while let Some((line, question)) = turn.waiting.remove(&next) {
+            self.bar.suspend(|| self.print(&line, &question))?;
+            next += 1;
+        }
+        turn.next = next;
         Ok(())
     }
 
-    fn print(&self, line: &Line) -> Result<()> {
+    fn print(&self, line: &Line, question: &str) -> Result<()> {
         if let Some(error) = &line.error {
             let file = self.judge.questions.display();
             print::note(&format!("{file}:{}: {error}", line.line));
@@ -175,7 +187,7 @@ impl Results<'_> {
             // What is kept in a file is not printed too.
             _ if self.judge.file.is_some() => Ok(()),
             (Format::Json, _) => print::line(&serde_json::to_string(line)?),
-            (Format::Text, Some(judgement)) => print::line(&shown(line.line, judgement)),
+            (Format::Text, Some(judgement)) => print::line(&shown(line.line, question, judgement)),
             (Format::Text, None) => Ok(()),
         }
     }
@@ -189,13 +201,17 @@ fn judge_all(
     results: &Results<'_>,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
-    let base = client.base();
+    let (base, key) = (client.base(), client.key());
     let work = || -> Result<()> {
-        let client = Client::to(base.to_owned(), None);
-        while let Some(line) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
-            results.take(&judged(&client, line, filter))?;
+        let client = Client::to(base.to_owned(), key.cloned());
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(given) = left.get(at) else {
+                return Ok(());
+            };
+            let (line, question) = judged(&client, given, filter);
+            results.take(at, line, question)?;
         }
-        Ok(())
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..results.judge.at_once)
@@ -211,13 +227,26 @@ fn judge_all(
     })
 }
 
-fn judged(client: &Client, given: &Given<'_>, filter: &Filter) -> Line {
+/// What became of a line, and its question; none where it cannot be read.
+fn judged(client: &Client, given: &Given<'_>, filter: &Filter) -> (Line, String) {
     let line = Line {
         line: given.number,
         hash: given.hash.clone(),
         ..Line::default()
     };
-    match judgement(client, given, filter) {
+    let read = serde_json::from_str::<QuestionToJudge>(given.text);
+    let mut question = match read {
+        Ok(question) => question,
+        Err(error) => {
+            let error = Some(format!("it is no question to judge: {error}"));
+            return (Line { error, ..line }, String::new());
+        }
+    };
+    let names_none = question.knowledge_sets.is_none();
+    if names_none && question.filter == Filter::default() {
+        question.filter = filter.clone();
+    }
+    let line = match client.post("/v1/questions/judge", &question) {
         Ok(judgement) => Line {
             judgement: Some(judgement),
             ..line
@@ -226,22 +255,12 @@ fn judged(client: &Client, given: &Given<'_>, filter: &Filter) -> Line {
             error: Some(error.to_string()),
             ..line
         },
-    }
-}
-
-fn judgement(client: &Client, given: &Given<'_>, filter: &Filter) -> Result<Judgement> {
-    let read = serde_json::from_str(given.text);
-    let mut question: QuestionToJudge =
-        read.map_err(|error| anyhow::anyhow!("it is no question to judge: {error}"))?;
-    let names_none = question.knowledge_sets.is_none();
-    if names_none && question.filter == Filter::default() {
-        question.filter = filter.clone();
-    }
-    client.post("/v1/questions/judge", &question)
+    };
+    (line, question.question)
 }
 
 /// What a person is shown of a judgement.
-fn shown(line: usize, judgement: &Judgement) -> String {
+fn shown(line: usize, question: &str, judgement: &Judgement) -> String {
     let verdict = if judgement.is_correct {
         "right"
     } else {
@@ -259,7 +278,12 @@ fn shown(line: usize, judgement: &Judgement) -> String {
     if !judgement.knowledge_point.is_empty() {
         text.push_str(&format!("  [{}]", judgement.knowledge_point));
     }
-    text.push_str(&format!("\n    {}", judgement.reasoning));
+    let question = question.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.push_str(&format!(
+        "\n    {}\n    {}",
+        print::shorten(&question, LONGEST_QUESTION),
+        judgement.reasoning
+    ));
     if judgement.agrees_with_given == Some(false) {
         let own = judgement.own_answer.as_deref().unwrap_or_default();
         text.push_str(&format!(

@@ -9,7 +9,7 @@ use tokio::io::BufReader;
 use tributary_query_api::mcp::stdio;
 
 use crate::app;
-use crate::args::Global;
+use crate::args::{Global, Key};
 use crate::client::Client;
 use crate::config::Config;
 use crate::print::Outcome;
@@ -28,7 +28,11 @@ pub fn run(global: &Global, config: &Config) -> Result<Outcome> {
         .context("the tools need a running server")?;
     let input = duplicate(&std::io::stdin()).context("cannot read standard input")?;
     let output = duplicate(&std::io::stdout()).context("cannot write to standard output")?;
-    app::block_on(stdio::bridge(client.base(), BufReader::new(input), output))?;
+    let server = stdio::Server {
+        base: client.base(),
+        authorization: client.key().map(Key::bearer),
+    };
+    app::block_on(stdio::bridge(server, BufReader::new(input), output))?;
     Ok(Outcome::Done)
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
-use tributary_schemas::ask::{Answer, AskEvent, AskRequest, Workflow};
+use tributary_schemas::ask::{Answer, AskEvent, AskFailure, AskRequest, Workflow};
 use tributary_schemas::report::{Depth, KeptReport, WrittenBy, WrittenSection};
 
 use super::ask;
@@ -24,6 +24,7 @@ const INTERRUPTED: i32 = 130;
 pub fn run(global: &Global, config: &Config, wanted: &ReportVerb) -> Result<Outcome> {
     // What is wrong with the file is said before the work.
     let format = wanted.file.as_deref().map(format_of).transpose()?;
+    wanted.file.as_deref().map(check_folder).transpose()?;
     let begun = match &wanted.resume {
         Some(_) => None,
         None => Some(new_request(wanted)?),
@@ -117,6 +118,21 @@ fn format_of(file: &Path) -> Result<&'static str> {
     })
 }
 
+fn check_folder(file: &Path) -> Result<()> {
+    let folder = match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        bail!(
+            "cannot write {}: there is no folder {}",
+            file.display(),
+            folder.display()
+        );
+    }
+    Ok(())
+}
+
 /// The report, with each section that ends told on stderr.
 fn written(client: &Client, request: &AskRequest, id: &str) -> Result<Answer> {
     let spinner = print::spinner("understanding");
@@ -139,7 +155,10 @@ fn written(client: &Client, request: &AskRequest, id: &str) -> Result<Answer> {
                 spinner.finish_and_clear();
                 return Ok(*answer);
             }
-            AskEvent::Error(failure) => return Err(broken_off(&failure.detail)),
+            AskEvent::Error(AskFailure { detail, hint, .. }) => {
+                let hint = hint.map_or(String::new(), |hint| format!("\nhint: {hint}"));
+                return Err(broken_off(&format!("{detail}{hint}")));
+            }
             _ => {}
         }
     }

@@ -8,10 +8,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tributary_schemas::search::{SearchRequest, SearchResponse};
 
-use super::{publish, search};
+use super::{keys, publish, search};
 use crate::app::{self, App};
-use crate::args::{Global, Run};
-use crate::client::Client;
+use crate::args::{Global, Run, Service};
+use crate::client::{Client, folder_key};
 use crate::config::Config;
 use crate::memory;
 use crate::print::{self, Outcome};
@@ -35,6 +35,7 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
             config.store.data_folder
         ));
         if let Some(url) = app.url().map(str::to_owned) {
+            say_who_may_call(config, run.services.contains(&Service::Query))?;
             print::line(&format!(
                 "listening on {url} (ready in {:.1} s)",
                 started.elapsed().as_secs_f64()
@@ -51,6 +52,22 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
     })?;
     print::note("stopped; nothing was lost");
     Ok(Outcome::Done)
+}
+
+/// Who is let in, and the first key where there is none yet for a server of queries.
+fn say_who_may_call(config: &Config, answers_queries: bool) -> Result<()> {
+    let first = match answers_queries {
+        true => keys::first_key(config)?,
+        false => None,
+    };
+    print::note(&keys::who_may_call(config)?);
+    if let Some(secret) = first {
+        print::note(&format!(
+            "the first administrator's key, shown this once; keep it safe:\n{}",
+            secret.reveal()
+        ));
+    }
+    Ok(())
 }
 
 /// The signals that stop a run. Caught from the moment of listening for them, before anybody is
@@ -94,7 +111,7 @@ fn report_sample(url: &str, config: &Config, paths: &[PathBuf], shutdown: &Cance
 }
 
 fn show_sample(url: &str, config: &Config, paths: &[PathBuf]) -> Result<()> {
-    let client = Client::to(url.to_owned(), None);
+    let client = Client::to(url.to_owned(), folder_key(config));
     let report = publish::publish_and_wait(&client, config, paths, SAMPLE_SOURCE)?;
     print::note(&format!("sample: {}", report.summary()));
     let request: SearchRequest =

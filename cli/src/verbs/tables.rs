@@ -1,6 +1,7 @@
 //! `tributary tables`: tables of documents listed, and asked by SQL.
 
 use std::fmt::Write;
+use std::io::IsTerminal;
 
 use anyhow::{Result, bail};
 use serde_json::Value;
@@ -127,20 +128,21 @@ fn query(client: &Client, wanted: &QueryTables) -> Result<Outcome> {
         ..TableQueryRequest::default()
     };
     let answer: TableAnswer = client.post("/v1/tables/query", &request)?;
-    print::result(wanted.output, &answer, || told(&answer))?;
+    let is_terminal = std::io::stdout().is_terminal();
+    print::result(wanted.output, &answer, || told(&answer, is_terminal))?;
     Ok(match answer.err_code {
         ANSWERED => Outcome::Done,
         _ => Outcome::Failed,
     })
 }
 
-fn told(answer: &TableAnswer) -> String {
+fn told(answer: &TableAnswer, is_terminal: bool) -> String {
     let mut text = String::new();
     if !answer.sql.is_empty() {
         writeln!(text, "{}\n", answer.sql).ok();
     }
     if answer.err_code == ANSWERED {
-        text.push_str(&rows(answer));
+        text.push_str(&rows(answer, is_terminal));
     } else {
         writeln!(text, "{} ({})", answer.err_msg, answer.err_code).ok();
     }
@@ -167,21 +169,20 @@ fn list_tables(answer: &TableAnswer, text: &mut String) {
     }
 }
 
-/// The rows with tabs between the cells, and the row of the sheet behind them where it is known.
-fn rows(answer: &TableAnswer) -> String {
-    let names = answer.columns.iter().map(|column| column.name.as_str());
-    let mut text = names.collect::<Vec<_>>().join("\t") + "\n";
+/// The rows, and the row of the sheet behind each where it is known.
+fn rows(answer: &TableAnswer, is_terminal: bool) -> String {
+    let names = answer.columns.iter().map(|column| column.name.clone());
+    let mut rows = vec![names.collect::<Vec<_>>()];
     for (at, row) in answer.rows.iter().enumerate() {
-        let cells: Vec<String> = row.iter().map(cell).collect();
+        let mut cells: Vec<String> = row.iter().map(cell).collect();
         let origins = answer.origins.get(at).map_or(&[][..], Vec::as_slice);
         let origins: Vec<String> = origins.iter().map(origin).collect();
-        let origins = match origins.is_empty() {
-            true => String::new(),
-            false => format!("\t({})", origins.join(", ")),
-        };
-        writeln!(text, "{}{origins}", cells.join("\t")).ok();
+        if !origins.is_empty() {
+            cells.push(format!("({})", origins.join(", ")));
+        }
+        rows.push(cells);
     }
-    text
+    print::rows(&rows, is_terminal)
 }
 
 fn origin(origin: &RowOrigin) -> String {
@@ -221,7 +222,7 @@ mod tests {
         let answer: TableAnswer =
             serde_json::from_value(answer).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(
-            told(&answer),
+            told(&answer, false),
             "SELECT 1\n\nRegion\tUnits\nNorth \t120\t(row 3)\n\t2\t(row 2)\nthere are more rows\n\
              from: Sales  s/a.xlsx, Sheet 1 A1:B4\na first statement failed and was mended\ndegraded: reranker\n"
         );

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::harness::{Workspace, has_fields, list, number, text};
 
-const VERBS: [&[&str]; 31] = [
+const VERBS: [&[&str]; 35] = [
     &[],
     &["run"],
     &["publish"],
@@ -26,6 +26,10 @@ const VERBS: [&[&str]; 31] = [
     &["knowledge-sets"],
     &["knowledge-sets", "list"],
     &["knowledge-sets", "apply"],
+    &["lexicon"],
+    &["lexicon", "discover"],
+    &["lexicon", "review"],
+    &["lexicon", "build"],
     &["eval"],
     &["eval", "run"],
     &["models", "list"],

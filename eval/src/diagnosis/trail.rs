@@ -52,7 +52,7 @@ impl<'a> Searched<'a> {
             Placement::Lost { step, why } => lost = Some((*step, why.clone())),
             Placement::Carried { header, carriers } => {
                 ranks = self.ranks(target, carriers);
-                if !ranks.hit.is_some_and(|rank| rank <= self.top_k) {
+                if ranks.hit.is_none_or(|rank| rank > self.top_k) {
                     lost = Some(self.blame(target, (header, carriers), ranks));
                 }
             }

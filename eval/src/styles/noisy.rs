@@ -64,7 +64,9 @@ pub fn noisy(question: &str, chance: &mut Chance) -> Option<String> {
     let mut changed = 0;
     while changed < CHANGES && !changes.is_empty() {
         let change = changes.swap_remove(chance.below(changes.len()));
-        if let Some(put) = change(&text, chance).filter(|put| *put != text) {
+        // One change may take another one back.
+        let put = change(&text, chance).filter(|put| *put != text && put != question);
+        if let Some(put) = put {
             text = put;
             changed += 1;
         }
@@ -186,6 +188,7 @@ mod tests {
         for question in [
             "What is the maximum transmit power of the terminal?",
             "终端的最大发射功率是多少？",
+            "where does the genet live",
             "0x80070005",
             "载波聚合",
         ] {

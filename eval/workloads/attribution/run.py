@@ -210,9 +210,9 @@ def planted(options, folder, url, passages, plants):
         Services.quotes[name] = case["quote"]
         run.document(name, make(title, passage["text"], case["quote"]))
         if fault == "folded":
-            # The other copy says it in other words, and both are nearly the same.
+            # The other copy says it in other words, and both are nearly the same. It is published later: the newest of a family answers.
             twin = passage["text"].replace(case["quote"], case["quote"][:-2] + "……", 1)
-            run.document(f"{fault}/{passage['_id']}-copy.md", markdown(title, twin))
+            run.document(f"{fault}/{passage['_id']}.zz-copy.md", markdown(title, twin))
         run.ask(case, name, fault)
     faults = {fault for fault, _ in plants}
     settings = {}

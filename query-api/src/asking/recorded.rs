@@ -13,9 +13,9 @@ use super::remembered::Remembered;
 use crate::http::conversations::of_conversation;
 use crate::problem::{Code, Problem};
 
-/// Whose conversations a principal has; `None` while the server does not tell its callers apart.
-pub fn owner(_: &Principal) -> Option<&str> {
-    None
+/// Whose conversations a principal has; `None` for the owner of the data folder.
+pub fn owner(principal: &Principal) -> Option<&str> {
+    principal.owner.as_deref()
 }
 
 /// A question that is recorded as pending.

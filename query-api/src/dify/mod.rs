@@ -97,7 +97,7 @@ pub async fn retrieve(
     }
     let answered = async {
         let wanted: RetrievalRequest = body::read_json(&state, &request, payload).await?;
-        records(&state, wanted, &caller.0).await
+        records(&state, wanted, &caller.principal).await
     };
     match answered.await {
         Ok(response) => HttpResponse::Ok().json(response),
@@ -105,7 +105,7 @@ pub async fn retrieve(
     }
 }
 
-/// Nobody is authenticated yet, but a client that writes the header as Dify does not is told.
+/// Where no key is wanted, a client that writes the header as Dify does not is told all the same.
 fn malformed_authorization(request: &HttpRequest) -> Option<HttpResponse> {
     let header = request.headers().get(AUTHORIZATION)?.to_str();
     let key = header.ok().and_then(|value| value.split_once(' '));
@@ -175,14 +175,17 @@ fn record(hit: Hit) -> Record {
     }
 }
 
-fn failed(problem: &Problem) -> HttpResponse {
+/// A problem as Dify reads it.
+pub(crate) fn failed(problem: &Problem) -> HttpResponse {
     let status = problem.code().status();
     if status >= 500 {
         tracing::error!(code = problem.code().as_str(), detail = %problem, "request failed");
     }
     let code = match problem.code() {
         Code::UnknownKnowledgeSet => UNKNOWN_KNOWLEDGE,
-        Code::Denied => NOT_AUTHORIZED,
+        Code::Denied | Code::Unauthenticated | Code::KeyExpired | Code::KeyRevoked => {
+            NOT_AUTHORIZED
+        }
         _ => status,
     };
     let told = problem.body(trace_id::current());

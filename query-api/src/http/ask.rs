@@ -30,7 +30,9 @@ pub async fn ask(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     if let Some(last) = last_event(&request)? {
-        let events = state.asking.resume(&last.answer, last.number, &caller.0)?;
+        let events = state
+            .asking
+            .resume(&last.answer, last.number, &caller.principal)?;
         return Ok(streamed(events, state.asking.heartbeat()));
     }
     let wanted: AskRequest = body::read_json(&state, &request, payload).await?;
@@ -45,7 +47,9 @@ pub async fn report(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     if let Some(last) = last_event(&request)? {
-        let events = state.asking.resume(&last.answer, last.number, &caller.0)?;
+        let events = state
+            .asking
+            .resume(&last.answer, last.number, &caller.principal)?;
         return Ok(streamed(events, state.asking.heartbeat()));
     }
     let mut wanted: AskRequest = body::read_json(&state, &request, payload).await?;
@@ -65,7 +69,7 @@ pub async fn kept_report(
     caller: Caller,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    let mut kept = state.asking.kept_report(&id, &caller.0).await?;
+    let mut kept = state.asking.kept_report(&id, &caller.principal).await?;
     let sources = kept.plan.iter_mut().flat_map(|plan| &mut plan.sources);
     let images = sources.flat_map(|source| &mut source.images);
     images.for_each(|image| *image = images::link(image));
@@ -80,7 +84,7 @@ async fn answered(
 ) -> Result<HttpResponse, Problem> {
     resolve_names(state, &mut wanted.filter).await?;
     let key = idempotency_key(request)?;
-    let events = state.asking.ask(wanted, caller.0, key).await?;
+    let events = state.asking.ask(wanted, caller.principal, key).await?;
     if accepts_events(request) {
         return Ok(streamed(events, state.asking.heartbeat()));
     }
@@ -108,7 +112,7 @@ pub async fn resume(
         Some(_) => return Err(wrong_event_id(&request)),
         None => 0,
     };
-    let events = state.asking.resume(&id, seen, &caller.0)?;
+    let events = state.asking.resume(&id, seen, &caller.principal)?;
     Ok(streamed(events, state.asking.heartbeat()))
 }
 
@@ -118,7 +122,7 @@ pub async fn stop(
     caller: Caller,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    state.asking.stop(&id, &caller.0).await?;
+    state.asking.stop(&id, &caller.principal).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

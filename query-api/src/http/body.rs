@@ -7,7 +7,7 @@ use actix_web::http::header;
 use actix_web::{HttpMessage, HttpRequest, web};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::budget::{FORM_COPIES, JSON_COPIES, Share};
 use super::trace::Progress;
@@ -246,7 +246,7 @@ pub async fn parse_json<T: DeserializeOwned + Send + 'static>(body: Bytes) -> Re
 
 /// serde would also take an array, its elements being the fields in their order; nobody means that.
 fn parse_object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    let value = serde_json::from_slice(body).map_err(|error| json_problem(&error))?;
+    let value = serde_json::from_slice(body).map_err(|error| json_problem(&error, body))?;
     if body.trim_ascii_start().first() != Some(&b'{') {
         return Err(Problem::new(
             Code::Invalid,
@@ -256,9 +256,11 @@ fn parse_object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
-fn json_problem(error: &serde_json::Error) -> Problem {
+fn json_problem(error: &serde_json::Error, body: &[u8]) -> Problem {
     let text = in_words(&error.to_string());
-    if error.is_syntax() || error.is_eof() {
+    // A number where a name is expected is an error of syntax to serde_json.
+    let is_json = serde_json::from_slice::<IgnoredAny>(body).is_ok();
+    if (error.is_syntax() || error.is_eof()) && !is_json {
         return Problem::new(Code::MalformedBody, format!("body is not JSON: {text}"));
     }
     if text.starts_with("unknown field") {

@@ -1,20 +1,115 @@
-//! Who asks: the one place where a request becomes a principal.
+//! Who asks: what a request is allowed, as every handler gets it. Only [`super::rights`] makes one
+//! of a request.
 
 use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
-use actix_web::{FromRequest, HttpRequest};
+use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use tributary_retrieval::Principal;
+use tributary_store::keys::{Grant, Holder, Role};
 
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 
-/// Who asks, and what they may see. Handlers that show what documents hold take it as an argument.
-pub struct Caller(pub Principal);
+/// Who asks, what they may see and what they may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// What they may see, and whose conversations are meant.
+    pub principal: Principal,
+    roles: Vec<Grant>,
+    /// Id of the key, for the log; `None` without one.
+    key: Option<String>,
+}
 
 impl Caller {
-    /// Whose conversations are meant; nobody's in particular while there is no authentication.
+    /// Whoever reaches a server that asks for no key: may do everything.
+    pub fn local() -> Self {
+        Self {
+            principal: Principal::unrestricted(),
+            roles: vec![Grant::Administrator],
+            key: None,
+        }
+    }
+
+    /// Somebody without a key, on a path that is open to all: may do nothing.
+    pub fn nobody() -> Self {
+        Self {
+            principal: Principal::nobody(),
+            roles: Vec::new(),
+            key: None,
+        }
+    }
+
+    /// Whoever holds a key. What administrators ask belongs to the owner of the data folder, as
+    /// what was asked before there were keys.
+    pub fn of(holder: Holder) -> Self {
+        let is_administrator = holder.roles.contains(&Grant::Administrator);
+        let owner = holder.id.clone().filter(|_| !is_administrator);
+        Self {
+            principal: owner.map_or_else(Principal::unrestricted, Principal::of),
+            roles: holder.roles,
+            key: holder.id,
+        }
+    }
+
+    /// Whose conversations are meant; `None` for the owner of the data folder.
     pub fn owner(&self) -> Option<&str> {
-        None
+        self.principal.owner.as_deref()
+    }
+
+    /// Id of the key that was shown.
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    /// What they may do.
+    pub fn roles(&self) -> &[Grant] {
+        &self.roles
+    }
+
+    /// Whether they have one of these roles. Administrators have all.
+    pub fn has_one_of(&self, roles: &[Role]) -> bool {
+        let has = |role: Role| role == Role::Administrator || roles.contains(&role);
+        self.roles.iter().any(|grant| has(grant.role()))
+    }
+
+    /// Whether they may read what documents hold.
+    pub fn reads(&self) -> bool {
+        self.has_one_of(&[Role::Reader])
+    }
+
+    /// Whether they may do everything.
+    pub fn is_administrator(&self) -> bool {
+        self.has_one_of(&[])
+    }
+
+    /// Whether they may publish and delete under this source.
+    pub fn publishes(&self, source: &str) -> bool {
+        self.is_administrator()
+            || self.roles.iter().any(|grant| match grant {
+                Grant::Publisher { sources } => sources.iter().any(|own| own == source),
+                _ => false,
+            })
+    }
+
+    /// `denied` unless they may define these knowledge sets and build the index anew for them; an
+    /// empty list stands for the index as a whole.
+    pub fn require_building(&self, knowledge_sets: &[String]) -> Result<(), Problem> {
+        let builds = |grant: &Grant| match grant {
+            Grant::Administrator => true,
+            Grant::Builder {
+                knowledge_sets: None,
+            } => true,
+            Grant::Builder {
+                knowledge_sets: Some(own),
+            } => !knowledge_sets.is_empty() && knowledge_sets.iter().all(|set| own.contains(set)),
+            Grant::Reader | Grant::Publisher { .. } => false,
+        };
+        if self.roles.iter().any(builds) {
+            return Ok(());
+        }
+        let what = "this key may build other knowledge sets only";
+        Err(Problem::new(Code::Denied, what)
+            .with_hint("`tributary keys list` shows which; an administrator makes another key"))
     }
 }
 
@@ -22,9 +117,58 @@ impl FromRequest for Caller {
     type Error = Problem;
     type Future = Ready<Result<Self, Problem>>;
 
-    /// There is no authentication: whoever reaches the server may see everything, and it listens on
-    /// its own machine only.
-    fn from_request(_: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Ok(Self(Principal::unrestricted())))
+    /// What the route's right let in. Fails where a route has none: nothing is open by mistake.
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let caller = request.extensions().get::<Self>().cloned();
+        ready(caller.ok_or_else(|| {
+            let what = format!("{} is registered without a right", request.path());
+            Problem::new(Code::Internal, what)
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(roles: Vec<Grant>) -> Caller {
+        Caller::of(Holder {
+            id: Some("k".to_owned()),
+            roles,
+            mark: [0; 32],
+        })
+    }
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn each_role_may_do_its_own_and_administrators_everything() {
+        let publisher = caller(vec![Grant::Publisher {
+            sources: names(&["wiki"]),
+        }]);
+        assert!(publisher.publishes("wiki") && !publisher.publishes("wiki2"));
+        assert!(!publisher.publishes("") && !publisher.reads());
+        let builder = caller(vec![Grant::Builder {
+            knowledge_sets: Some(names(&["a", "b"])),
+        }]);
+        assert!(builder.require_building(&names(&["a", "b"])).is_ok());
+        assert!(builder.require_building(&names(&["a", "c"])).is_err());
+        assert!(builder.require_building(&[]).is_err());
+        let administrator = caller(vec![Grant::Reader, Grant::Administrator]);
+        assert!(administrator.publishes("any") && administrator.reads());
+        assert!(administrator.require_building(&[]).is_ok());
+        assert!(!caller(vec![Grant::Reader]).is_administrator());
+        let nobody = Caller::nobody();
+        assert!(!nobody.reads() && !nobody.publishes("wiki") && !nobody.is_administrator());
+    }
+
+    #[test]
+    fn conversations_belong_to_the_key_and_those_of_administrators_to_the_folder() {
+        assert_eq!(caller(vec![Grant::Reader]).owner(), Some("k"));
+        assert_eq!(caller(vec![Grant::Administrator]).owner(), None);
+        assert_eq!(Caller::local().owner(), None);
+        assert_ne!(Caller::nobody().owner(), None);
     }
 }

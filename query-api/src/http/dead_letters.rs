@@ -2,10 +2,12 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
+use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{DeadLetter, Error, ErrorKind};
 
+use super::caller::Caller;
 use super::json;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
@@ -49,9 +51,11 @@ pub struct PageParameters {
     limit: Option<usize>,
 }
 
-/// `GET /v1/dead-letters`.
+/// `GET /v1/dead-letters`. Publishers see those of their sources: their pages may have fewer
+/// letters than were asked for, and go on all the same.
 pub async fn list(
     state: web::Data<ServerState>,
+    caller: Caller,
     parameters: web::Query<PageParameters>,
 ) -> Result<HttpResponse, Problem> {
     let limit = state.page_limit(parameters.limit)?;
@@ -66,6 +70,7 @@ pub async fn list(
                 .letters
                 .into_iter()
                 .map(|letter| with_names(&state, letter))
+                .filter(|letter| caller.publishes(&letter.source))
                 .collect(),
             next: page.next,
         },
@@ -75,20 +80,16 @@ pub async fn list(
 /// `GET /v1/dead-letters/{id}`.
 pub async fn show(
     state: web::Data<ServerState>,
+    caller: Caller,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    let (dead_letter, value) = state
-        .dead_letters
-        .show(&id)
-        .await
-        .map_err(|error| named(error, &id))?;
+    let (dead_letter, value) = own(&state, &caller, &id).await?;
     let preview = value.map(|value| {
         String::from_utf8_lossy(&value)
             .chars()
             .take(PREVIEW_CHARACTERS)
             .collect()
     });
-    let dead_letter = with_names(&state, dead_letter);
     json(
         StatusCode::OK,
         &DeadLetterDetail {
@@ -96,6 +97,21 @@ pub async fn show(
             preview,
         },
     )
+}
+
+/// A letter of the caller's sources and its value; one of others is not there.
+async fn own(
+    state: &ServerState,
+    caller: &Caller,
+    id: &str,
+) -> Result<(DeadLetter, Option<Bytes>), Problem> {
+    let shown = state.dead_letters.show(id).await;
+    let (letter, value) = shown.map_err(|error| named(error, id))?;
+    let letter = with_names(state, letter);
+    match caller.publishes(&letter.source) {
+        true => Ok((letter, value)),
+        false => Err(not_found(id)),
+    }
 }
 
 /// A letter with what reports say of its document: its own headers name no more than the id.
@@ -115,8 +131,10 @@ fn with_names(state: &ServerState, letter: DeadLetter) -> DeadLetter {
 /// `POST /v1/dead-letters/{id}/replay`.
 pub async fn replay(
     state: web::Data<ServerState>,
+    caller: Caller,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
+    require_own(&state, &caller, &id).await?;
     state
         .dead_letters
         .replay(&id)
@@ -128,8 +146,10 @@ pub async fn replay(
 /// `DELETE /v1/dead-letters/{id}`.
 pub async fn forget(
     state: web::Data<ServerState>,
+    caller: Caller,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
+    require_own(&state, &caller, &id).await?;
     state
         .dead_letters
         .drop_letter(&id)
@@ -146,6 +166,14 @@ pub async fn forget_all(state: web::Data<ServerState>) -> Result<HttpResponse, P
             dropped: state.dead_letters.drop_all().await?,
         },
     )
+}
+
+/// Administrators need no look at the record, which may be gone where the letter is not.
+async fn require_own(state: &ServerState, caller: &Caller, id: &str) -> Result<(), Problem> {
+    if caller.is_administrator() {
+        return Ok(());
+    }
+    own(state, caller, id).await.map(drop)
 }
 
 fn named(error: Error, id: &str) -> Problem {

@@ -4,16 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tributary_retrieval::{DocumentParts, DocumentView, SearchError};
+use tributary_retrieval::{DocumentParts, DocumentView};
 use tributary_schemas::document::TABLES_DATABASE;
 use tributary_schemas::search::{FamilyMember, Passage};
 use tributary_schemas::unmet::UnmetFilter;
-use tributary_schemas::{
-    Attributes, DocumentEvent, DocumentSort, DocumentState, Error, ErrorKind, Labels, State,
-};
+use tributary_schemas::{Attributes, DocumentSort, DocumentState, Error, ErrorKind, Labels, State};
 use tributary_store::manifest::documents::{self, Documents};
 use tributary_store::manifest::list::{ListFilter, ListQuery, Order, Place};
 use tributary_store::manifest::table::DocumentRow;
@@ -21,8 +18,9 @@ use tributary_store::search_index::IndexedDocument;
 
 use super::body::Incoming;
 use super::caller::Caller;
-use super::idempotency::Claim;
-use super::{body, images, json, large_bodies, originals, page_pictures, tables, unlisted, upload};
+use super::idempotency::{Claim, OwnedKey};
+use super::writing::{Body, Publication};
+use super::{body, images, json, originals, page_pictures, tables, unlisted, writing};
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -193,6 +191,7 @@ pub struct DocumentDetail {
 /// `POST /v1/documents`: one document as JSON, or one file as a form.
 pub async fn publish(
     state: web::Data<ServerState>,
+    caller: Caller,
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
@@ -204,7 +203,12 @@ pub async fn publish(
             "application/json or multipart/form-data",
         ));
     }
-    let key = idempotency_key(&request)?;
+    let key = idempotency_key(&request)?.map(|key| OwnedKey::new(caller.owner(), key));
+    let publication = Publication {
+        state: &state,
+        caller: &caller,
+        request: &request,
+    };
     let mut incoming = Incoming::document(&state, &request, payload);
     if key.is_some() {
         incoming.hash_bytes();
@@ -215,11 +219,11 @@ pub async fn publish(
         Body::Json(incoming.read().await?)
     };
     let accepted = match key.zip(incoming.hash()) {
-        None => accept(&state, &request, body).await?,
+        None => publication.accept(body).await?,
         Some((key, hash)) => match state.idempotency_keys.claim(&key, hash)? {
             Claim::Answered(accepted) => accepted,
             Claim::New(reservation) => {
-                let accepted = accept(&state, &request, body).await?;
+                let accepted = publication.accept(body).await?;
                 reservation.answer(&accepted);
                 accepted
             }
@@ -228,13 +232,6 @@ pub async fn publish(
     // What the body holds of the memory for bodies.
     drop(incoming);
     json(StatusCode::ACCEPTED, &accepted)
-}
-
-/// A publication as it came.
-enum Body {
-    Json(Bytes),
-    /// Freed piece by piece while it is read.
-    Form(Vec<Bytes>),
 }
 
 fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, Problem> {
@@ -250,35 +247,6 @@ fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, Problem> {
     Ok(Some(key.to_owned()))
 }
 
-async fn accept(
-    state: &ServerState,
-    request: &HttpRequest,
-    body: Body,
-) -> Result<Accepted, Problem> {
-    let (mut event, file) = match body {
-        Body::Json(body) => (body::parse_json::<DocumentEvent>(body).await?, None),
-        Body::Form(blocks) => upload::event(request, blocks)
-            .await
-            .map(|(event, file)| (event, Some(file)))?,
-    };
-    if file.is_some() {
-        event.check_but_content()?
-    } else {
-        event.check()?
-    }
-    event.required_id()?;
-    state
-        .knowledge_sets
-        .current()
-        .check(&event.knowledge_sets)
-        .map_err(SearchError::UnknownKnowledgeSet)?;
-    match file {
-        Some(file) => large_bodies::put_file(state, &mut event, file).await?,
-        None => large_bodies::move_out(state, &mut event).await?,
-    }
-    Ok(state.documents.publish(event).await?.into())
-}
-
 /// `GET /v1/documents`.
 pub async fn list(
     state: web::Data<ServerState>,
@@ -286,6 +254,7 @@ pub async fn list(
     caller: Caller,
 ) -> Result<HttpResponse, Problem> {
     let mut parameters = parameters.into_inner();
+    writing::require_listing(&caller, parameters.source.as_deref())?;
     let limit = state.page_limit(parameters.limit)?;
     let (order, after) = place(&mut parameters)?;
     let filter = ListFilter::from(parameters);
@@ -302,7 +271,9 @@ pub async fn list(
         .filter(|(_, documents)| *documents > 0)
         .collect();
     let unmet_filter = match listing.counts.documents {
-        0 => unlisted::unmet(&state, filter, &caller.0).await?,
+        // It tells of other sources.
+        _ if !caller.reads() => None,
+        0 => unlisted::unmet(&state, filter, &caller.principal).await?,
         _ => None,
     };
     json(
@@ -398,7 +369,7 @@ pub async fn get(
     };
     let view = state
         .retriever
-        .document(&id, wanted, &caller.0)
+        .document(&id, wanted, &caller.principal)
         .await?
         .unwrap_or_default();
     json(StatusCode::OK, &detail(summary, view, parameters.passages))
@@ -436,24 +407,34 @@ fn detail(summary: DocumentSummary, view: DocumentView, with_passages: bool) -> 
     }
 }
 
-/// `DELETE /v1/documents/{id}`.
+/// `DELETE /v1/documents/{id}`. A document of a source that the caller does not publish under is
+/// not there.
 pub async fn delete(
     state: web::Data<ServerState>,
+    caller: Caller,
     name: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    let id = match resolved(&state, &name).await {
-        Ok(id) => id,
-        // What the index has and no report tells of, as after the loss of the log, can be deleted
-        // too.
-        Err(problem) => {
-            let is_held = state.retriever.holds(&name).await?;
-            is_held.then(|| name.clone()).ok_or(problem)?
-        }
+    let id = if caller.is_administrator() {
+        of_any_source(&state, &name).await?
+    } else {
+        writing::own_document(&state, &caller, &name).await?
     };
     json(
         StatusCode::ACCEPTED,
         &Accepted::from(state.documents.delete(&id, None).await?),
     )
+}
+
+async fn of_any_source(state: &ServerState, name: &str) -> Result<String, Problem> {
+    match resolved(state, name).await {
+        Ok(id) => Ok(id),
+        // What the index has and no report tells of, as after the loss of the log, can be deleted
+        // too.
+        Err(problem) => {
+            let is_held = state.retriever.holds(name).await?;
+            is_held.then(|| name.to_owned()).ok_or(problem)
+        }
+    }
 }
 
 /// The id of the document that is called so: by its id, or by `source/path`.
@@ -489,17 +470,19 @@ pub struct StatesAnswer {
 /// `POST /v1/documents/states`: what became of several documents, for those who wait for them.
 pub async fn states(
     state: web::Data<ServerState>,
+    caller: Caller,
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let body = Incoming::small(&state, &request, payload).read().await?;
     let asked: StatesRequest = body::parse_json(body).await?;
     state.page_limit(Some(asked.document_ids.len().max(1)))?;
-    let rows = state.documents.get_many(&asked.document_ids);
+    let rows = state.documents.get_many(&asked.document_ids).into_iter();
+    let may_see = |row: &DocumentRow| caller.reads() || caller.publishes(&row.latest.source);
     json(
         StatusCode::OK,
         &StatesAnswer {
-            documents: rows.into_iter().map(|row| row.map(reported)).collect(),
+            documents: rows.map(|row| row.filter(may_see).map(reported)).collect(),
         },
     )
 }
@@ -597,7 +580,7 @@ fn found(row: DocumentRow, stored: Option<IndexedDocument>) -> DocumentSummary {
     }
 }
 
-fn not_found(name: &str, near: Option<&str>) -> Problem {
+pub(super) fn not_found(name: &str, near: Option<&str>) -> Problem {
     let hint = near.unwrap_or(
         "GET /v1/documents lists those that were accepted; percent-encode the id in the path",
     );

@@ -30,7 +30,7 @@ pub async fn choices(
     state: web::Data<ServerState>,
     caller: Caller,
 ) -> Result<HttpResponse, Problem> {
-    let facets = state.retriever.facets(&caller.0).await?;
+    let facets = state.retriever.facets(&caller.principal).await?;
     let limits = state.retriever.limits();
     json(
         StatusCode::OK,

@@ -1,5 +1,5 @@
 //! `Idempotency-Key`: the same key and body within a run of the server give the same answer and
-//! publish nothing twice. (Across a restart a repetition is a new version of the same document,
+//! publish nothing twice; each owner has keys of their own. (Across a restart a repetition is a new version of the same document,
 //! which the pipeline skips as unchanged.)
 
 use std::collections::{HashMap, VecDeque};
@@ -19,8 +19,23 @@ pub struct IdempotencyKeys {
 
 #[derive(Default)]
 struct Keys {
-    entries: HashMap<String, Entry>,
-    oldest_first: VecDeque<String>,
+    entries: HashMap<OwnedKey, Entry>,
+    oldest_first: VecDeque<OwnedKey>,
+}
+
+/// A key and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OwnedKey {
+    owner: Option<String>,
+    key: String,
+}
+
+impl OwnedKey {
+    /// Of an owner; `None` for the owner of the data folder.
+    pub fn new(owner: Option<&str>, key: String) -> Self {
+        let owner = owner.map(str::to_owned);
+        Self { owner, key }
+    }
 }
 
 struct Entry {
@@ -40,7 +55,7 @@ pub enum Claim<'a> {
 /// The right to do the work of a key.
 pub struct Reservation<'a> {
     keys: &'a IdempotencyKeys,
-    key: String,
+    key: OwnedKey,
     done: bool,
 }
 
@@ -54,7 +69,8 @@ impl IdempotencyKeys {
     }
 
     /// Claims a key for a request whose body has this hash.
-    pub fn claim(&self, key: &str, body: blake3::Hash) -> Result<Claim<'_>, Problem> {
+    pub fn claim(&self, owned: &OwnedKey, body: blake3::Hash) -> Result<Claim<'_>, Problem> {
+        let key = &owned.key;
         if key.is_empty() || key.len() > MAXIMUM_KEY_BYTES {
             return Err(Problem::new(
                 Code::Invalid,
@@ -62,7 +78,7 @@ impl IdempotencyKeys {
             ));
         }
         let mut keys = self.lock();
-        match keys.entries.get(key) {
+        match keys.entries.get(owned) {
             Some(entry) if entry.body != body => Err(Problem::new(
                 Code::IdempotencyMismatch,
                 format!("Idempotency-Key `{key}` was used with another body"),
@@ -78,12 +94,12 @@ impl IdempotencyKeys {
             )),
             None => {
                 keys.entries
-                    .insert(key.to_owned(), Entry { body, answer: None });
-                keys.oldest_first.push_back(key.to_owned());
+                    .insert(owned.clone(), Entry { body, answer: None });
+                keys.oldest_first.push_back(owned.clone());
                 keys.forget_oldest(self.capacity);
                 Ok(Claim::New(Reservation {
                     keys: self,
-                    key: key.to_owned(),
+                    key: owned.clone(),
                     done: false,
                 }))
             }
@@ -132,6 +148,10 @@ mod tests {
 
     use super::*;
 
+    fn key(key: &str) -> OwnedKey {
+        OwnedKey::new(None, key.to_owned())
+    }
+
     fn accepted() -> Accepted {
         Accepted {
             document_id: "d".into(),
@@ -143,44 +163,58 @@ mod tests {
     #[test]
     fn a_key_answers_the_same_request_and_refuses_another() {
         let keys = IdempotencyKeys::new(2);
-        let Claim::New(reservation) = keys.claim("a", blake3::hash(b"1")).unwrap() else {
+        let Claim::New(reservation) = keys.claim(&key("a"), blake3::hash(b"1")).unwrap() else {
             panic!("key is new")
         };
         assert_eq!(
-            keys.claim("a", blake3::hash(b"1"))
+            keys.claim(&key("a"), blake3::hash(b"1"))
                 .err()
                 .map(|problem| problem.code()),
             Some(Code::IdempotencyInProgress)
         );
         reservation.answer(&accepted());
         assert!(
-            matches!(keys.claim("a", blake3::hash(b"1")).unwrap(), Claim::Answered(answer) if answer == accepted())
+            matches!(keys.claim(&key("a"), blake3::hash(b"1")).unwrap(), Claim::Answered(answer) if answer == accepted())
         );
         assert_eq!(
-            keys.claim("a", blake3::hash(b"2"))
+            keys.claim(&key("a"), blake3::hash(b"2"))
                 .err()
                 .map(|problem| problem.code()),
             Some(Code::IdempotencyMismatch)
         );
-        assert!(keys.claim("", blake3::hash(b"")).is_err());
+        assert!(keys.claim(&key(""), blake3::hash(b"")).is_err());
+    }
+
+    #[test]
+    fn owners_do_not_see_the_keys_of_others() {
+        let keys = IdempotencyKeys::new(9);
+        for owner in [None, Some("a"), Some("b")] {
+            let key = OwnedKey::new(owner, "same".to_owned());
+            let body = blake3::hash(owner.unwrap_or_default().as_bytes());
+            let Claim::New(reservation) = keys.claim(&key, body).unwrap() else {
+                panic!("the key is new to {owner:?}")
+            };
+            reservation.answer(&accepted());
+        }
     }
 
     #[test]
     fn a_failed_request_frees_its_key_and_old_keys_are_forgotten() {
         let keys = IdempotencyKeys::new(2);
-        drop(keys.claim("a", blake3::hash(b"1")).unwrap());
-        for key in ["a", "b", "c"] {
-            let Claim::New(reservation) = keys.claim(key, blake3::hash(b"2")).unwrap() else {
+        drop(keys.claim(&key("a"), blake3::hash(b"1")).unwrap());
+        for name in ["a", "b", "c"] {
+            let Claim::New(reservation) = keys.claim(&key(name), blake3::hash(b"2")).unwrap()
+            else {
                 panic!("key is free")
             };
             reservation.answer(&accepted());
         }
         assert!(matches!(
-            keys.claim("c", blake3::hash(b"2")).unwrap(),
+            keys.claim(&key("c"), blake3::hash(b"2")).unwrap(),
             Claim::Answered(_)
         ));
         assert!(matches!(
-            keys.claim("a", blake3::hash(b"other")).unwrap(),
+            keys.claim(&key("a"), blake3::hash(b"other")).unwrap(),
             Claim::New(_)
         ));
     }

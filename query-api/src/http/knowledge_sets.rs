@@ -48,6 +48,7 @@ pub async fn list(state: web::Data<ServerState>) -> Result<HttpResponse, Problem
 /// Replaces all of them.
 pub async fn apply(
     state: web::Data<ServerState>,
+    caller: Caller,
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
@@ -76,6 +77,10 @@ pub async fn apply(
             ));
         }
     };
+    let changed = changed_sets(&state.knowledge_sets.current(), &knowledge_sets);
+    if !changed.is_empty() {
+        caller.require_building(&changed)?;
+    }
     state.knowledge_sets.apply(knowledge_sets).await?;
     list(state).await
 }
@@ -86,7 +91,7 @@ pub async fn information(
     id: web::Path<String>,
     caller: Caller,
 ) -> Result<HttpResponse, Problem> {
-    let contents = state.retriever.set_contents(&id, &caller.0).await?;
+    let contents = state.retriever.set_contents(&id, &caller.principal).await?;
     let sets = state.knowledge_sets.current();
     let knowledge_set = sets.get(&id).cloned().ok_or_else(|| gone(&id))?;
     json(
@@ -114,6 +119,17 @@ pub async fn status_of(
     let list = statuses(&state).await?;
     let found = list.sets.into_iter().find(|set| set.id == id);
     json(StatusCode::OK, &found.ok_or_else(|| gone(&id))?)
+}
+
+/// Sets that come, go or are defined anew.
+fn changed_sets(before: &KnowledgeSets, after: &KnowledgeSets) -> Vec<String> {
+    let is_other = |set: &&KnowledgeSet, other: &KnowledgeSets| other.get(&set.id) != Some(*set);
+    let gone_or_changed = before.iter().filter(|set| is_other(set, after));
+    let new = after.iter().filter(|set| before.get(&set.id).is_none());
+    gone_or_changed
+        .chain(new)
+        .map(|set| set.id.clone())
+        .collect()
 }
 
 /// It went away in between.

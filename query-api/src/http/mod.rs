@@ -1,4 +1,5 @@
-//! The HTTP interface: one file per resource. [`routes`] is the list of all paths.
+//! The HTTP interface: one file per resource. [`routes`] is the list of all paths, each with the
+//! [`Right`] that it needs.
 
 pub mod ask;
 pub mod backup;
@@ -26,7 +27,9 @@ pub mod questions;
 pub mod reindex;
 pub mod rendered;
 pub mod report_export;
+pub mod rights;
 pub mod search;
+pub mod session;
 pub mod table_query;
 pub mod tables;
 pub mod trace;
@@ -35,6 +38,7 @@ mod unlisted;
 pub mod upload;
 pub mod user_profiles;
 pub(crate) mod words;
+mod writing;
 
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use serde::Serialize;
@@ -45,6 +49,7 @@ use crate::mcp::endpoint;
 use crate::openai;
 use crate::operations::Operations;
 use crate::problem::{Code, Problem};
+use rights::{ADMINISTER, BUILD, PUBLISH, READ, READ_OR_BUILD, READ_OR_PUBLISH, Right};
 
 /// All paths of the server.
 pub fn routes(config: &mut web::ServiceConfig) {
@@ -60,139 +65,131 @@ pub fn routes(config: &mut web::ServiceConfig) {
         )
         // a resource of one route: other methods go on to `/v1/documents/{id}`, so that `reconcile`
         // can be a document id
-        .route("/v1/documents/states", web::post().to(documents::states))
+        .route(
+            "/v1/documents/states",
+            READ_OR_PUBLISH.post(documents::states),
+        )
         .route(
             "/v1/documents/reconcile",
-            web::post().to(documents::reconcile),
+            ADMINISTER.post(documents::reconcile),
         )
         .service(
             resource("/v1/documents")
-                .route(web::post().to(documents::publish))
-                .route(web::get().to(documents::list)),
+                .route(PUBLISH.post(documents::publish))
+                .route(READ_OR_PUBLISH.get(documents::list)),
         )
         // the same: an id may have slashes and end so
-        .route(
-            "/v1/documents/{id:.+}/original",
-            web::get().to(originals::get),
-        )
+        .route("/v1/documents/{id:.+}/original", READ.get(originals::get))
         .route(
             "/v1/documents/{id:.+}/pages/{number:[0-9]{1,9}}",
-            web::get().to(page_pictures::get),
+            READ.get(page_pictures::get),
         )
         .service(
             resource("/v1/documents/{id:.+}")
-                .route(web::get().to(documents::get))
-                .route(web::delete().to(documents::delete)),
+                .route(READ.get(documents::get))
+                .route(PUBLISH.delete(documents::delete)),
         )
         .service(
             resource("/v1/repair")
-                .route(web::post().to(documents::repair))
-                .route(web::get().to(documents::repair_report)),
+                .route(ADMINISTER.post(documents::repair))
+                .route(ADMINISTER.get(documents::repair_report)),
         )
-        .service(resource("/v1/images/{id}").route(web::get().to(images::get)))
-        .service(resource("/v1/tables").route(web::get().to(table_query::list)))
-        .service(resource("/v1/tables/query").route(web::post().to(table_query::query)))
-        .service(resource("/v1/tables/{id}").route(web::get().to(tables::get)))
-        .service(resource("/v1/search").route(web::post().to(search::search)))
-        .service(resource("/v1/ask").route(web::post().to(ask::ask)))
+        .service(resource("/v1/images/{id}").route(READ.get(images::get)))
+        .service(resource("/v1/tables").route(READ.get(table_query::list)))
+        .service(resource("/v1/tables/query").route(READ.post(table_query::query)))
+        .service(resource("/v1/tables/{id}").route(READ.get(tables::get)))
+        .service(resource("/v1/search").route(READ.post(search::search)))
+        .service(resource("/v1/ask").route(READ.post(ask::ask)))
         .service(
             resource("/v1/ask/{id}")
-                .route(web::get().to(ask::resume))
-                .route(web::delete().to(ask::stop)),
+                .route(READ.get(ask::resume))
+                .route(READ.delete(ask::stop)),
         )
-        .service(resource("/v1/report").route(web::post().to(ask::report)))
-        .service(resource("/v1/report/export").route(web::post().to(report_export::export)))
-        .service(resource("/v1/report/{id}").route(web::get().to(ask::kept_report)))
-        .service(resource("/v1/questions/judge").route(web::post().to(questions::judge)))
-        .service(resource("/v1/questions/explain").route(web::post().to(questions::explain)))
-        .service(resource("/v1/code/search").route(web::post().to(search::search_code)))
-        .service(resource("/v1/facets").route(web::get().to(facets::choices)))
-        .service(resource("/v1/rendered").route(web::post().to(rendered::render)))
-        .service(resource("/v1/events").route(web::get().to(events::follow)))
+        .service(resource("/v1/report").route(READ.post(ask::report)))
+        .service(resource("/v1/report/export").route(READ.post(report_export::export)))
+        .service(resource("/v1/report/{id}").route(READ.get(ask::kept_report)))
+        .service(resource("/v1/questions/judge").route(READ.post(questions::judge)))
+        .service(resource("/v1/questions/explain").route(READ.post(questions::explain)))
+        .service(resource("/v1/code/search").route(READ.post(search::search_code)))
+        .service(resource("/v1/facets").route(READ.get(facets::choices)))
+        .service(resource("/v1/rendered").route(READ.post(rendered::render)))
+        .service(resource("/v1/events").route(READ.get(events::follow)))
         .service(
             resource("/v1/knowledge-sets")
-                .route(web::get().to(knowledge_sets::list))
-                .route(web::put().to(knowledge_sets::apply)),
+                .route(READ_OR_BUILD.get(knowledge_sets::list))
+                .route(BUILD.put(knowledge_sets::apply)),
         )
-        .service(resource("/v1/knowledge-sets/status").route(web::get().to(knowledge_sets::status)))
         .service(
-            resource("/v1/knowledge-sets/{id}").route(web::get().to(knowledge_sets::information)),
+            resource("/v1/knowledge-sets/status").route(READ_OR_BUILD.get(knowledge_sets::status)),
         )
+        .service(resource("/v1/knowledge-sets/{id}").route(READ.get(knowledge_sets::information)))
         .service(
             resource("/v1/knowledge-sets/{id}/status")
-                .route(web::get().to(knowledge_sets::status_of)),
+                .route(READ_OR_BUILD.get(knowledge_sets::status_of)),
         )
         .service(
-            resource("/v1/knowledge-sets/{id}/reindex").route(web::post().to(reindex::request_set)),
+            resource("/v1/knowledge-sets/{id}/reindex").route(BUILD.post(reindex::request_set)),
         )
         .service(
             resource("/v1/reindex")
-                .route(web::get().to(reindex::overview))
-                .route(web::post().to(reindex::request))
-                .route(web::delete().to(reindex::cancel)),
+                .route(BUILD.get(reindex::overview))
+                .route(BUILD.post(reindex::request))
+                .route(BUILD.delete(reindex::cancel)),
         )
-        .service(resource("/v1/reindex/rollback").route(web::post().to(reindex::rollback)))
+        .service(resource("/v1/reindex/rollback").route(BUILD.post(reindex::rollback)))
         .service(
             resource("/v1/dead-letters")
-                .route(web::get().to(dead_letters::list))
-                .route(web::delete().to(dead_letters::forget_all)),
+                .route(PUBLISH.get(dead_letters::list))
+                .route(ADMINISTER.delete(dead_letters::forget_all)),
         )
-        .service(
-            resource("/v1/dead-letters/{id}/replay").route(web::post().to(dead_letters::replay)),
-        )
+        .service(resource("/v1/dead-letters/{id}/replay").route(PUBLISH.post(dead_letters::replay)))
         .service(
             resource("/v1/dead-letters/{id}")
-                .route(web::get().to(dead_letters::show))
-                .route(web::delete().to(dead_letters::forget)),
+                .route(PUBLISH.get(dead_letters::show))
+                .route(PUBLISH.delete(dead_letters::forget)),
         )
-        .service(resource("/v1/evaluations").route(web::get().to(evaluations::list)))
-        .service(resource("/v1/evaluations/{id}").route(web::get().to(evaluations::show)))
+        .service(resource("/v1/evaluations").route(ADMINISTER.get(evaluations::list)))
+        .service(resource("/v1/evaluations/{id}").route(ADMINISTER.get(evaluations::show)))
         .configure(conversation_routes)
-        .service(resource("/v1/chat/completions").route(web::post().to(openai::complete)))
-        .service(resource("/v1/models").route(web::get().to(openai::list)))
-        .service(resource("/v1/models/{id}").route(web::get().to(openai::one)))
-        .service(resource("/retrieval").route(web::post().to(dify::retrieve)))
-        .service(resource("/mcp").route(web::post().to(endpoint::answer)))
-        .service(resource("/openapi.json").route(web::get().to(page::openapi)))
-        .service(resource("/").route(web::get().to(page::index)))
-        .service(resource("/page/{path:.+}").route(web::get().to(page::file)))
-        .default_service(web::route().to(nothing_here));
+        .service(resource("/v1/chat/completions").route(READ.post(openai::complete)))
+        .service(resource("/v1/models").route(READ.get(openai::list)))
+        .service(resource("/v1/models/{id}").route(READ.get(openai::one)))
+        .service(resource("/retrieval").route(READ.post(dify::retrieve)))
+        .service(resource("/mcp").route(READ.post(endpoint::answer)))
+        .service(resource("/openapi.json").route(Right::Open.get(page::openapi)))
+        .service(resource("/").route(Right::Open.get(page::index)))
+        .service(resource("/page/{path:.+}").route(Right::Open.get(page::file)))
+        .default_service(Right::AnyKey.any(nothing_here));
 }
 
 fn conversation_routes(config: &mut web::ServiceConfig) {
     config
         .service(
             resource("/v1/conversations")
-                .route(web::get().to(conversations::list))
-                .route(web::post().to(conversations::create)),
+                .route(READ.get(conversations::list))
+                .route(READ.post(conversations::create)),
         )
         .service(
             resource("/v1/conversations/{id}")
-                .route(web::get().to(conversations::get))
-                .route(web::patch().to(conversations::rename))
-                .route(web::delete().to(conversations::delete)),
+                .route(READ.get(conversations::get))
+                .route(READ.patch(conversations::rename))
+                .route(READ.delete(conversations::delete)),
         )
-        .service(
-            resource("/v1/conversations/{id}/turns").route(web::get().to(conversations::turns)),
-        )
-        .service(
-            resource("/v1/conversations/{id}/clear").route(web::post().to(conversations::clear)),
-        )
-        .service(
-            resource("/v1/conversations/{id}/export").route(web::get().to(conversations::export)),
-        )
+        .service(resource("/v1/conversations/{id}/turns").route(READ.get(conversations::turns)))
+        .service(resource("/v1/conversations/{id}/clear").route(READ.post(conversations::clear)))
+        .service(resource("/v1/conversations/{id}/export").route(READ.get(conversations::export)))
         .service(
             resource("/v1/conversations/{id}/turns/{turn}/feedback")
-                .route(web::put().to(conversations::put_feedback))
-                .route(web::delete().to(conversations::delete_feedback)),
+                .route(READ.put(conversations::put_feedback))
+                .route(READ.delete(conversations::delete_feedback)),
         )
-        .service(resource("/v1/feedback").route(web::get().to(conversations::feedback)))
-        .service(resource("/v1/user-profiles").route(web::get().to(user_profiles::list)))
+        .service(resource("/v1/feedback").route(READ.get(conversations::feedback)))
+        .service(resource("/v1/user-profiles").route(READ.get(user_profiles::list)))
         .service(
             resource("/v1/user-profiles/{user}")
-                .route(web::get().to(user_profiles::get))
-                .route(web::put().to(user_profiles::put))
-                .route(web::delete().to(user_profiles::delete)),
+                .route(READ.get(user_profiles::get))
+                .route(READ.put(user_profiles::put))
+                .route(READ.delete(user_profiles::delete)),
         );
 }
 
@@ -207,12 +204,18 @@ fn wrong_parameter(message: &str) -> Problem {
 /// The paths of every process.
 pub fn operation_routes(config: &mut web::ServiceConfig) {
     config
-        .service(resource("/health/livez").route(web::get().to(health::livez)))
-        .service(resource("/health/readyz").route(web::get().to(health::readyz)))
-        .service(resource("/metrics").route(web::get().to(health::metrics)))
-        .service(resource("/version").route(web::get().to(health::version)))
-        .service(resource("/v1/work").route(web::get().to(health::work)))
-        .service(resource("/v1/backup").route(web::post().to(backup::backup)));
+        .service(resource("/health/livez").route(Right::Open.get(health::livez)))
+        .service(resource("/health/readyz").route(Right::Open.get(health::readyz)))
+        .service(resource("/metrics").route(Right::Metrics.get(health::metrics)))
+        .service(resource("/version").route(Right::AnyKey.get(health::version)))
+        .service(
+            resource("/v1/session")
+                .route(Right::AnyKey.get(session::get))
+                .route(Right::AnyKey.post(session::begin))
+                .route(Right::Open.delete(session::end)),
+        )
+        .service(resource("/v1/work").route(ADMINISTER.get(health::work)))
+        .service(resource("/v1/backup").route(ADMINISTER.post(backup::backup)));
 }
 
 /// What a process without the service `query` says to everything else.
@@ -229,7 +232,7 @@ pub async fn other_service(
 }
 
 fn resource(path: &str) -> Resource {
-    web::resource(path).default_service(web::route().to(other_method))
+    web::resource(path).default_service(Right::AnyKey.any(other_method))
 }
 
 async fn other_method(request: HttpRequest) -> Result<HttpResponse, Problem> {

@@ -50,7 +50,10 @@ impl Original {
     ) -> Result<Self, Problem> {
         let id = documents::resolved(state, name).await?;
         let parts = DocumentParts::default();
-        let view = state.retriever.document(&id, parts, &caller.0).await?;
+        let view = state
+            .retriever
+            .document(&id, parts, &caller.principal)
+            .await?;
         let mut view = view.ok_or_else(|| {
             let what = format!("nothing of `{name:.200}` can be found, so there is no original");
             Problem::new(Code::NotFound, what)

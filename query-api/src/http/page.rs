@@ -57,6 +57,7 @@ const PAGE_FILES: &[File] = files![
     "parts/paged.js",
     "parts/pictures.js",
     "parts/resource.js",
+    "parts/sign_in.js",
     "parts/state.js",
     "parts/together.js",
     "parts/virtual_rows.js",

@@ -22,7 +22,7 @@ pub async fn judge(
 ) -> Result<HttpResponse, Problem> {
     let mut wanted: QuestionToJudge = body::read_json(&state, &request, payload).await?;
     resolve_names(&state, &mut wanted.filter).await?;
-    let mut judged = working(&request, state.asking.judge(wanted, caller.0)).await?;
+    let mut judged = working(&request, state.asking.judge(wanted, caller.principal)).await?;
     link_images(&mut judged.sources);
     json(StatusCode::OK, &judged)
 }
@@ -36,7 +36,7 @@ pub async fn explain(
 ) -> Result<HttpResponse, Problem> {
     let mut wanted: QuestionToJudge = body::read_json(&state, &request, payload).await?;
     resolve_names(&state, &mut wanted.filter).await?;
-    let mut explained = working(&request, state.asking.explain(wanted, caller.0)).await?;
+    let mut explained = working(&request, state.asking.explain(wanted, caller.principal)).await?;
     link_images(&mut explained.sources);
     json(StatusCode::OK, &explained)
 }

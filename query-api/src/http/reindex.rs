@@ -6,6 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::caller::Caller;
 use super::{body, json};
 use crate::problem::Problem;
 use crate::server::ServerState;
@@ -22,22 +23,29 @@ pub struct ReindexWish {
 /// `POST /v1/reindex`: several knowledge sets, or all documents.
 pub async fn request(
     state: web::Data<ServerState>,
+    caller: Caller,
     request: HttpRequest,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let wish: ReindexWish = body::read_json(&state, &request, payload).await?;
-    accept(&state, wish.knowledge_sets).await
+    accept(&state, &caller, wish.knowledge_sets).await
 }
 
 /// `POST /v1/knowledge-sets/{id}/reindex`: one knowledge set.
 pub async fn request_set(
     state: web::Data<ServerState>,
+    caller: Caller,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    accept(&state, vec![id.into_inner()]).await
+    accept(&state, &caller, vec![id.into_inner()]).await
 }
 
-async fn accept(state: &ServerState, knowledge_sets: Vec<String>) -> Result<HttpResponse, Problem> {
+async fn accept(
+    state: &ServerState,
+    caller: &Caller,
+    knowledge_sets: Vec<String>,
+) -> Result<HttpResponse, Problem> {
+    caller.require_building(&knowledge_sets)?;
     state.knowledge_sets.current().check(&knowledge_sets)?;
     json(
         StatusCode::ACCEPTED,
@@ -51,11 +59,19 @@ pub async fn overview(state: web::Data<ServerState>) -> Result<HttpResponse, Pro
 }
 
 /// `DELETE /v1/reindex`: gives up the newest build that has not ended.
-pub async fn cancel(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
+pub async fn cancel(
+    state: web::Data<ServerState>,
+    caller: Caller,
+) -> Result<HttpResponse, Problem> {
+    caller.require_building(&[])?;
     json(StatusCode::OK, &state.reindexing.cancel().await?)
 }
 
 /// `POST /v1/reindex/rollback`: back to the generation before.
-pub async fn rollback(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
+pub async fn rollback(
+    state: web::Data<ServerState>,
+    caller: Caller,
+) -> Result<HttpResponse, Problem> {
+    caller.require_building(&[])?;
     json(StatusCode::OK, &state.reindexing.rollback().await?)
 }

@@ -36,7 +36,10 @@ pub async fn search(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let wanted: SearchRequest = body::read_json(&state, &request, payload).await?;
-    json(StatusCode::OK, &find(&state, wanted, &caller.0).await?)
+    json(
+        StatusCode::OK,
+        &find(&state, wanted, &caller.principal).await?,
+    )
 }
 
 /// Finds chunks, in turn, as whoever asks may see them.
@@ -68,7 +71,10 @@ pub async fn search_code(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let wanted: CodeSearchRequest = body::read_json(&state, &request, payload).await?;
-    json(StatusCode::OK, &find_code(&state, wanted, &caller.0).await?)
+    json(
+        StatusCode::OK,
+        &find_code(&state, wanted, &caller.principal).await?,
+    )
 }
 
 /// Finds files and definitions of source code, in turn, as whoever asks may see them.

@@ -56,7 +56,9 @@ pub async fn list(
     let _turn = state.searches.turn().await?;
     let asker = state.asking.asker();
     let after = wanted.after.as_deref();
-    let found = asker.list_tables(&filter, &caller.0, after, limit).await?;
+    let found = asker
+        .list_tables(&filter, &caller.principal, after, limit)
+        .await?;
     json(StatusCode::OK, &found)
 }
 
@@ -68,7 +70,7 @@ pub async fn query(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let wanted: TableQueryRequest = body::read_json(&state, &request, payload).await?;
-    let answer = working(&request, ask(&state, wanted, &caller.0)).await?;
+    let answer = working(&request, ask(&state, wanted, &caller.principal)).await?;
     json(StatusCode::OK, &answer)
 }
 

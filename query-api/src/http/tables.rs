@@ -71,7 +71,7 @@ async fn belong_to(
     let parts = DocumentParts::default();
     let view = state
         .retriever
-        .document(document_id, parts, &caller.0)
+        .document(document_id, parts, &caller.principal)
         .await?;
     let tables = view.and_then(|mut view| view.metadata.remove(TABLES_DATABASE));
     Ok(tables.is_some_and(|tables| tables == stored))

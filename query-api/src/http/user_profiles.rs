@@ -62,7 +62,7 @@ pub async fn put(
         .conversations
         .put_user_profile(caller.owner(), &user, profile)
         .await?;
-    let unknown_tags = unknown_tags(&state, &stored.profile, &caller.0).await?;
+    let unknown_tags = unknown_tags(&state, &stored.profile, &caller.principal).await?;
     let kept = KeptUserProfile {
         stored,
         unknown_tags,

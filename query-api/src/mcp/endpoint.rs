@@ -43,7 +43,7 @@ pub async fn answer(
     let state = state.into_inner();
     let limit = state.config.request_limit_bytes;
     let stopping = state.stopping.subscribe();
-    let (trace_id, principal) = (trace_id::current(), caller.0);
+    let (trace_id, principal) = (trace_id::current(), caller.principal);
     let progress = request.extensions().get::<Progress>().cloned();
     let engine = move || {
         Ok(Engine {

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::{RequestBuilder, Response};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
@@ -22,10 +23,19 @@ const WAITING: usize = 64;
 /// Longest event that is read.
 const MAXIMUM_BYTES: usize = 64 << 20;
 
+/// The server that messages go to.
+pub struct Server<'a> {
+    /// What its addresses begin with.
+    pub base: &'a str,
+    /// The header `Authorization`, where it wants a key.
+    pub authorization: Option<HeaderValue>,
+}
+
 /// What the bridge remembers while it runs.
 struct Bridge {
     client: reqwest::Client,
     url: String,
+    authorization: Option<HeaderValue>,
     /// What `initialize` agreed on; sent with each later message.
     version: Mutex<Option<String>>,
     output: mpsc::Sender<Value>,
@@ -64,7 +74,7 @@ impl Calls {
 
 /// Bridges until the input ends, and waits for the calls that are under way.
 pub async fn bridge(
-    server: &str,
+    server: Server<'_>,
     input: impl AsyncBufRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> Result<()> {
@@ -72,7 +82,8 @@ pub async fn bridge(
     let writer = tokio::spawn(write_lines(receiver, output));
     let bridge = Arc::new(Bridge {
         client: reqwest::Client::new(),
-        url: format!("{server}/mcp"),
+        url: format!("{}/mcp", server.base),
+        authorization: server.authorization,
         version: Mutex::new(None),
         output: sender,
     });
@@ -200,6 +211,9 @@ impl Bridge {
             .post(&self.url)
             .header("content-type", "application/json")
             .header("accept", "application/json, text/event-stream");
+        if let Some(authorization) = &self.authorization {
+            request = request.header(AUTHORIZATION, authorization);
+        }
         let agreed = self.version.lock().await.clone();
         let own = message.pointer(VERSION).and_then(Value::as_str);
         let version = own.map(str::to_owned).or(agreed);
@@ -330,7 +344,11 @@ mod tests {
         let input = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\"}\nno json\n\n\
             {\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
         let (output, reader) = tokio::io::duplex(1 << 16);
-        let bridged = bridge("http://127.0.0.1:1", input.as_slice(), output).await;
+        let server = Server {
+            base: "http://127.0.0.1:1",
+            authorization: None,
+        };
+        let bridged = bridge(server, input.as_slice(), output).await;
         assert!(bridged.is_ok());
         let mut lines = tokio::io::BufReader::new(reader).lines();
         let mut answers = Vec::new();

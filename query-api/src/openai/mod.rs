@@ -46,7 +46,7 @@ async fn answered(
 ) -> Result<HttpResponse, Problem> {
     let asked = wanted.question()?;
     let about = About::new(&wanted);
-    let events = state.asking.ask(asked, caller.0, None).await?;
+    let events = state.asking.ask(asked, caller.principal, None).await?;
     if wanted.streams() {
         let events = Box::pin(events);
         let heartbeat = state.asking.heartbeat();
@@ -58,7 +58,7 @@ async fn answered(
 
 /// `GET /v1/models`.
 pub async fn list(state: web::Data<ServerState>, caller: Caller) -> HttpResponse {
-    HttpResponse::Ok().json(models::all(&state, &caller.0))
+    HttpResponse::Ok().json(models::all(&state, &caller.principal))
 }
 
 /// `GET /v1/models/{id}`.
@@ -67,14 +67,14 @@ pub async fn one(
     caller: Caller,
     id: web::Path<String>,
 ) -> HttpResponse {
-    match models::named(&state, &caller.0, &id) {
+    match models::named(&state, &caller.principal, &id) {
         Ok(model) => HttpResponse::Ok().json(model),
         Err(problem) => failed(&problem),
     }
 }
 
 /// A problem as OpenAI's clients read it.
-fn failed(problem: &Problem) -> HttpResponse {
+pub(crate) fn failed(problem: &Problem) -> HttpResponse {
     let status = problem.code().status();
     if status >= 500 {
         tracing::error!(code = problem.code().as_str(), detail = %problem, "request failed");

@@ -681,6 +681,12 @@ async fn bad_requests_are_problems_that_say_what_is_wrong() {
             "invalid",
             "magic",
         ),
+        (
+            r#"{"query": "a", "strategy": 5}"#,
+            400,
+            "invalid",
+            "schema: ",
+        ),
         (r#"{"query": ""}"#, 400, "empty_query", "empty"),
         (r#"{"query": " \n "}"#, 400, "empty_query", "empty"),
         (

@@ -18,5 +18,6 @@ mod openai;
 mod openapi;
 mod remembering;
 mod report;
+mod rights;
 mod textbook;
 mod user_profiles;

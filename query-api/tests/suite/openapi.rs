@@ -253,6 +253,9 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
     ("get", "/health/readyz", "/health/readyz", None),
     ("get", "/metrics", "/metrics", None),
     ("get", "/version", "/version", None),
+    ("get", "/v1/session", "/v1/session", None),
+    ("post", "/v1/session", "/v1/session", None),
+    ("delete", "/v1/session", "/v1/session", None),
     ("get", "/v1/work", "/v1/work", None),
     (
         "post",

@@ -1,4 +1,5 @@
 // News of the server: one stream of events for the whole page. While it cannot be had, the page asks again every few seconds and says so.
+// A page that is not seen has none: a browser has few connections for all pages of a server, and streams of many would leave none to ask by.
 import { useEffect, useState } from "./html.js";
 
 const ASK_AGAIN_MS = 5000;
@@ -18,11 +19,22 @@ function setLive(value) {
     watchers.forEach((watcher) => watcher(value));
   }
   clearInterval(timer);
-  timer = live ? null : setInterval(tell, ASK_AGAIN_MS);
+  timer = live || document.hidden ? null : setInterval(tell, ASK_AGAIN_MS);
 }
 
+function disconnect() {
+  source?.close();
+  source = null;
+  setLive(false);
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) disconnect();
+  else if (listeners.size > 0) connect();
+});
+
 function connect() {
-  if (source) return;
+  if (source || document.hidden) return;
   source = new EventSource("v1/events");
   source.onopen = () => {
     setLive(true);

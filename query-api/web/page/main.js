@@ -4,6 +4,7 @@ import { address, go, useRoute } from "./router.js";
 import { currentLanguage, LANGUAGES, preferredLanguage, speak, t, useLanguage } from "./words.js";
 import { kept, keep } from "./kept.js";
 import { useLive } from "./live.js";
+import { SignIn, SignOutButton } from "./parts/sign_in.js";
 import { Ask } from "./views/ask.js";
 import { DeadLetters, useDeadLetterCount } from "./views/dead_letters.js";
 import { DocumentView } from "./views/document.js";
@@ -15,6 +16,8 @@ import { Report } from "./views/report.js";
 import { Search } from "./views/search.js";
 import { Sets } from "./views/sets.js";
 
+/** Views that show another of their things without beginning anew. */
+const KEEPS_ITS_STATE = ["ask", "report"];
 const VIEWS = {
   search: Search,
   ask: Ask,
@@ -38,8 +41,8 @@ function App() {
   useEffect(() => onSlash(view), [view]);
   const View = view === "documents" && route.id ? DocumentView : VIEWS[view];
   return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${t("skip")}</a>
-    <${Header} view=${view} />
-    <main id="main" tabindex="-1" ref=${main} key=${`${language} ${view} ${view === "ask" ? "" : route.id ?? ""}`}>
+    <${Header} view=${view} /><${SignIn} />
+    <main id="main" tabindex="-1" ref=${main} key=${`${language} ${view} ${KEEPS_ITS_STATE.includes(view) ? "" : route.id ?? ""}`}>
       <h1 class=${["search", "ask"].includes(view) || route.id ? "hidden" : ""}>${t(`view.${view}`)}</h1>
       ${route.view && !(route.view in VIEWS) && html`<p class="notice">${t("view.unknown", { view: route.view })}</p>`}
       <${View} id=${route.id} parameters=${route.parameters} />
@@ -66,7 +69,7 @@ function Header({ view }) {
     <nav aria-label=${t("nav")}>
       ${Object.keys(VIEWS).map((name) => html`<a key=${name} href=${address(name)} aria-current=${name === view ? "page" : undefined}>${t(`view.${name}`)}${name === "dead-letters" && dead && html` <span class="count">${dead}</span>`}</a>`)}
     </nav>
-    <div class="tools"><${Health} /><${LanguageButton} /><${ThemeButton} /></div>
+    <div class="tools"><${Health} /><${SignOutButton} /><${LanguageButton} /><${ThemeButton} /></div>
   </header>`;
 }
 

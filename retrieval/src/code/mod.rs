@@ -249,7 +249,7 @@ impl<'a> Search<'a> {
         kind: ChunkKind,
         document_ids: Option<Vec<String>>,
     ) -> Result<Vec<Found>> {
-        let plan = &QueryPlan {
+        let plan = &mut QueryPlan {
             filter: narrowed(&self.plan.filter, kind, document_ids),
             ..self.plan.clone()
         };
@@ -258,7 +258,7 @@ impl<'a> Search<'a> {
         let constant = retriever.config.reciprocal_rank_constant;
         let coarse: Coarse =
             coarse::search(index, plan, ready(self.vectors.clone()), constant).await?;
-        let (fine, _) = retriever.fine(plan, &coarse).await?;
+        let (fine, _) = retriever.fine(plan, &coarse, None).await?;
         let ids: Vec<ChunkId> = fine.iter().map(|chunk| chunk.chunk_id).collect();
         let stored = leaving::fetch(index, plan.generation.as_deref(), &ids, &plan.filter).await?;
         let mut found = Vec::new();

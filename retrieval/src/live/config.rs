@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tributary_models::chat::config::Key;
 
+use super::exchange;
+
 /// Which service is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -55,6 +57,12 @@ impl LiveConfig {
         let broken = broken.map(|(_, key)| format!("live.{key} must be at least 1"));
         let is_nowhere = self.kind != LiveKind::None && self.url.trim().is_empty();
         let nowhere = is_nowhere.then(|| "live.url must say where the service is".to_owned());
-        broken.chain(nowhere).collect()
+        let mut problems: Vec<String> = broken.chain(nowhere).collect();
+        if self.kind != LiveKind::None && problems.is_empty() {
+            let refused = exchange::address(self).err();
+            let refused = refused.map(|error| error.to_string());
+            problems.extend(refused.map(|what| what.replacen(exchange::SECTION, "", 1)));
+        }
+        problems
     }
 }

@@ -15,6 +15,9 @@ use super::addresses::{PublicNames, is_public};
 use super::config::LiveConfig;
 use super::{LiveResult, taken};
 
+/// What stands before the name of every setting of answers.
+pub const SECTION: &str = "query_api.answer.";
+
 /// The way to one service.
 pub struct Exchange {
     pub client: Client,
@@ -137,7 +140,8 @@ impl Exchange {
 }
 
 /// `/search` below the address of the settings.
-fn address(config: &LiveConfig) -> Result<Url> {
+/// Where the service is.
+pub fn address(config: &LiveConfig) -> Result<Url> {
     let base = config.url.trim().trim_end_matches('/');
     let parsed = Url::parse(&format!("{base}/search"));
     let url = parsed.map_err(|error| invalid("url", format!("is no address: {error}")))?;
@@ -192,8 +196,5 @@ fn failed(what: impl Into<String>) -> Error {
 }
 
 fn invalid(key: &str, what: impl std::fmt::Display) -> Error {
-    Error::new(
-        ErrorKind::Invalid,
-        format!("query_api.answer.live.{key} {what}"),
-    )
+    Error::new(ErrorKind::Invalid, format!("{SECTION}live.{key} {what}"))
 }

@@ -16,13 +16,15 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use tributary_schemas::table_query::{ResultColumn, ValueKind};
 
-use super::database::Database;
+use super::database::{Database, quoted};
 use super::statement::{self, Prepared, Readable};
 use super::{Refused, TableConfig};
 
 /// Steps of SQLite's machine between two looks at the clock. One step makes a value of
 /// [`LONGEST_VALUE`] at most.
 const STEPS_AT_ONCE: i32 = 100;
+/// How SQLite begins to say that a name is none of a column.
+const NO_COLUMN: &str = "no such column";
 /// Bytes of a value or a row.
 const LONGEST_VALUE: i32 = 1_000_000;
 /// Least rows, cells or labels that a bound of ours may be set to.
@@ -66,7 +68,22 @@ pub fn run(
     guard(&mut connection, prepared, tables).map_err(|error| internal(&error))?;
     bound(&mut connection, config, &ended, given_up).map_err(|error| internal(&error))?;
     let read = read(&connection, prepared, config);
-    read.map_err(|error| explain(&error, &ended, config))
+    read.map_err(|error| match explain(&error, &ended, config) {
+        Refused::Statement(why) if why.starts_with(NO_COLUMN) => {
+            Refused::Statement(format!("{why}; {}", columns(prepared, tables)))
+        }
+        other => other,
+    })
+}
+
+/// Columns of the tables that a statement reads, as it must write them.
+fn columns(prepared: &Prepared, tables: &[Readable]) -> String {
+    let read = prepared.reads.iter().filter_map(|at| tables.get(*at));
+    let of = |table: &Readable| {
+        let names: Vec<String> = table.columns.iter().map(|name| quoted(name)).collect();
+        format!("{} has {}", quoted(&table.name), names.join(", "))
+    };
+    read.map(of).collect::<Vec<_>>().join("; ")
 }
 
 fn internal(error: &rusqlite::Error) -> Refused {
@@ -80,10 +97,7 @@ fn attach(databases: &[Attached]) -> rusqlite::Result<Connection> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_in_memory_with_flags(flags)?;
     for (name, database) in databases {
-        connection.execute_batch(&format!(
-            "ATTACH ':memory:' AS {}",
-            super::database::quoted(name)
-        ))?;
+        connection.execute_batch(&format!("ATTACH ':memory:' AS {}", quoted(name)))?;
         let bytes = database.bytes.as_slice();
         connection.deserialize_read_exact(name.as_str(), bytes, bytes.len(), true)?;
     }

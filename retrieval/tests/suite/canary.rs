@@ -230,6 +230,7 @@ fn restricted(number: u64) -> Principal {
     Principal {
         knowledge_sets: Some(vec!["common".to_owned()]),
         max_security_level: number.is_multiple_of(2).then_some(1),
+        ..Principal::unrestricted()
     }
 }
 

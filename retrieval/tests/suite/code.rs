@@ -233,7 +233,7 @@ async fn files_of_other_sets_are_never_found() {
     assert!(!is_secret(&found(&retriever, request.clone()).await));
     let principal = Principal {
         knowledge_sets: Some(vec!["kernel".into()]),
-        ..Principal::default()
+        ..Principal::unrestricted()
     };
     for filter in [json!({}), json!({"document_ids": ["radio/reclaim.c"]})] {
         let request = json!({"query": QUESTION, "filter": filter});

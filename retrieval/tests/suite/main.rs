@@ -10,3 +10,4 @@ mod prompts;
 mod tiers;
 mod understand;
 mod variants;
+mod weights;

@@ -271,7 +271,9 @@ pub(super) fn no_user_profile(user: &str) -> Error {
 
 fn is_report_id(id: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    (1..=MAXIMUM_REPORT_ID_BYTES).contains(&id.len()) && id.bytes().all(is_part)
+    // `.` and `..` mean a folder in an address.
+    let says_something = id.bytes().any(|byte| byte != b'.');
+    (1..=MAXIMUM_REPORT_ID_BYTES).contains(&id.len()) && id.bytes().all(is_part) && says_something
 }
 
 pub(super) fn check_report_id(id: &str) -> Result<()> {

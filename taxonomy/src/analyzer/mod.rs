@@ -42,7 +42,7 @@ const HAN_RUN_BYTES: usize = 256;
 const MAXIMUM_HAN_RUN_BYTES: usize = 3 << 10;
 
 /// The dictionary is big and never changes: one for all analyzers of the process.
-static DICTIONARY: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+pub(crate) static DICTIONARY: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
 /// What can be set about the cutting of text.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]

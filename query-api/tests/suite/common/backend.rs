@@ -38,6 +38,7 @@ use tributary_store::event_log::embedded::{self, EmbeddedEventLog};
 use tributary_store::event_log::stage::Output;
 use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::{Position, Record, StoredRecord, message};
+use tributary_store::keys::KeyRing;
 use tributary_store::manifest::dead_letters::DeadLetters;
 use tributary_store::manifest::documents::Documents;
 use tributary_store::manifest::given_time::GivenTime;
@@ -382,6 +383,7 @@ pub fn operations(ready: bool) -> OperationsParts {
         services: vec!["ingest".into(), "chunk".into()],
         backup: None,
         backup_token: BACKUP_TOKEN.into(),
+        keys: None,
         work: Work::default(),
     }
 }
@@ -423,6 +425,7 @@ pub struct Settings {
     pub chat: ChatModels,
     pub ask: AskConfig,
     pub answer: AnswerConfig,
+    pub keys: Option<Arc<KeyRing>>,
 }
 
 impl Default for Settings {
@@ -433,6 +436,7 @@ impl Default for Settings {
             chat: ChatModels::default(),
             ask: super::ask_config(),
             answer: super::answer_config(),
+            keys: None,
         }
     }
 }
@@ -445,6 +449,7 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
         chat,
         ask,
         answer,
+        keys,
     } = settings;
     let index = Arc::new(MemoryIndex::default());
     super::fill(index.as_ref()).await;
@@ -466,7 +471,10 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
         evaluations: RunStore::new(kept.evaluations.clone()),
         blobs: kept.blobs(),
         inline_limit_bytes: 50_000,
-        operations: operations(ready),
+        operations: OperationsParts {
+            keys,
+            ..operations(ready)
+        },
     };
     (ServerState::new(parts, server, ask).unwrap(), kept)
 }

@@ -43,7 +43,8 @@ export function rememberTurn(turn) {
   if (id) history.replaceState(null, "", address("ask", { id, parameters: { turn: turn.id } }));
 }
 
-export function AnswerText({ turn }) {
+/** The answer; `cite` makes the link of a citation, by the number of its source. */
+export function AnswerText({ turn, cite = (number) => citation(number, turn) }) {
   if (!turn.markup) return html`<div class="text plain">${turn.answer.answer}</div>`;
   const show = (root) => {
     const marked = markTexts(root, turn.doubts.map(({ text }) => text), doubtful);
@@ -52,7 +53,7 @@ export function AnswerText({ turn }) {
       if (end) (end.closest("code") ?? end).after(doubtNote(turn.doubts[at].doubt));
       else root.append(unplaced(turn.doubts[at].text));
     });
-    linkCitations(root, (number) => citation(number, turn));
+    linkCitations(root, cite);
   };
   return html`<div onClick=${(event) => { if (event.target.closest("a.citation")) rememberTurn(turn); }}><${Markup} markup=${turn.markup} onShown=${show} /></div>`;
 }

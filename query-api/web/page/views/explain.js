@@ -15,12 +15,18 @@ export function Tiers({ answer, reranker }) {
   </div>`;
 }
 
+/** What the weight adapted to, by name. */
+function features(values = {}) {
+  return Object.entries(values).map(([name, value]) => `${t(`feature.${name}`)} ${number(value, { maximumFractionDigits: 3 })}`).join(" · ");
+}
+
 export function Plan({ answer: { plan } }) {
   const rows = [
     ["explain.tokens", plan.tokens.join(" · ") || "–"],
     ["explain.names", plan.names?.join(" · ")],
     ["explain.strategy", t(`strategy.${plan.strategy}`)],
     ["explain.weight", t("explain.weights", { vector: number(plan.vector_weight, { maximumFractionDigits: 2 }), keyword: number(1 - plan.vector_weight, { maximumFractionDigits: 2 }) })],
+    ["explain.weightFeatures", features(plan.weight_features)],
     ["explain.coarse", t("explain.limits", { keyword: plan.coarse.keyword, vector: plan.coarse.vector })],
     ["explain.fine", t("explain.keeps", { count: plan.fine_keep })],
     ["explain.reranker", plan.reranker ?? t("explain.noReranker")],

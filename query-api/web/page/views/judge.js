@@ -34,9 +34,21 @@ function useForm() {
   return [form, change];
 }
 
+/** What was judged last: it is there again after a source of it was opened. */
+let last = {};
+
+function useShown() {
+  const [shown, setShown] = useState(last);
+  const show = (next) => {
+    last = next.busy ? {} : next;
+    setShown(next);
+  };
+  return [shown, show];
+}
+
 export function Judge() {
   const [form, change] = useForm();
-  const [shown, setShown] = useState({});
+  const [shown, setShown] = useShown();
   const ask = async (path, name) => {
     setShown({ busy: true });
     try {

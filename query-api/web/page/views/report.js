@@ -1,13 +1,12 @@
 // Reports: a question and how much is wanted, the outline with each section as it ends, the text, and files.
-import { html, useRef, useState } from "../html.js";
-import { readEvents, rendered, Problem } from "../api.js";
-import { address } from "../router.js";
+import { html, useEffect, useRef, useState } from "../html.js";
+import { call, readEvents, Problem } from "../api.js";
+import { address, go } from "../router.js";
 import { lesser, t } from "../words.js";
-import { linkCitations } from "../parts/marking.js";
-import { Markup } from "../parts/markup.js";
 import { Busy, ProblemNotice } from "../parts/notice.js";
-import { setName, useSets } from "./sets_names.js";
+import { AnswerText, dress } from "./ask_markup.js";
 import { saveAs } from "./saving.js";
+import { setName, useSets } from "./sets_names.js";
 
 const DEPTHS = ["general", "deep", "deeper"];
 const FORMATS = { markdown: "report.md", html: "report.html", docx: "report.docx" };
@@ -29,24 +28,71 @@ function newId() {
 }
 
 /** Whether a report ended before its end: the same request with the same id goes on with it. */
-const isBrokenOff = (state) => state !== null && !state.running && !state.answer;
+const isBrokenOff = (state) => state?.body.report_id && !state.running && !state.answer;
 
-export function Report() {
-  const [form, setForm] = useState({ question: "", depth: "general", set: "", live: false });
+/** The answer with its markup, and with the statements marked that its sources do not support. */
+async function dressed(answer) {
+  const turn = { answer };
+  await dress([turn]);
+  return turn;
+}
+
+const EMPTY = { question: "", depth: "general", set: "", live: false };
+
+/** What the form says of a report that was asked for. */
+const formOf = ({ question, depth, knowledge_sets: sets, live }) => ({ question, depth: depth ?? EMPTY.depth, set: sets?.[0] ?? "", live: live === true });
+
+/** A report that is kept, as its events would have told it. */
+function stateOf({ request, plan, sections }) {
+  const written = Object.fromEntries(sections.map(({ section }) => [section.number, section]));
+  return { running: false, body: request, outline: plan?.outline, sections: written };
+}
+
+/** What is written of a report that broke off. */
+function draftOf({ plan, sections }) {
+  const written = sections.map(({ section }) => section);
+  const cited = new Set(written.flatMap((section) => section.cited));
+  const text = written.map((section) => `## ${section.title}\n\n${section.text}`).join("\n\n");
+  const sources = plan.sources.map((source) => ({ ...source, cited: cited.has(source.number) }));
+  return { answer: text, degraded: plan.degraded, language: plan.understanding.language, sources, support: [] };
+}
+
+const isWhole = ({ plan, sections }) => plan && sections.length === plan.outline.sections.length;
+
+/** The report of the address is shown again: one that is written is put together from what is kept, at no cost. */
+export function Report({ id }) {
+  const [form, setForm] = useState(EMPTY);
   const [state, setState] = useState(null);
   const control = useRef(null);
+  useEffect(() => {
+    if (!id || state?.body.report_id === id) return;
+    control.current?.abort();
+    open(id);
+  }, [id]);
+  const open = async (wanted) => {
+    try {
+      const kept = await call("GET", `v1/report/${encodeURIComponent(wanted)}`);
+      setForm(formOf(kept.request));
+      if (isWhole(kept)) write(kept.request);
+      else setState({ ...stateOf(kept), draft: kept.sections.length > 0 ? await dressed(draftOf(kept)) : null });
+    } catch (problem) {
+      setState({ running: false, sections: {}, problem, body: {} });
+    }
+  };
   const begin = (event) => {
     event.preventDefault();
     write({ report_id: newId(), question: form.question, depth: form.depth, ...(form.set ? { knowledge_sets: [form.set] } : {}), ...(form.live ? { live: true } : {}) });
   };
   const write = async (body) => {
     let now = { running: true, sections: {}, body };
-    const show = (next) => { now = next; setState(next); };
+    const own = new AbortController();
+    control.current = own;
+    const show = (next) => { now = next; if (control.current === own) setState(next); };
     show(now);
-    control.current = new AbortController();
+    go(address("report", { id: body.report_id }), { replace: true });
     try {
-      await readEvents("POST", "v1/report", { body, signal: control.current.signal, onEvent: (one) => show(after(now, one)) });
-      if (now.answer) show({ ...now, markup: (await rendered([now.answer.answer]))[0] });
+      await readEvents("POST", "v1/report", { body, signal: own.signal, onEvent: (one) => show(after(now, one)) });
+      if (now.answer) show({ ...now, turn: await dressed(now.answer) });
       else if (!now.problem) show({ ...now, running: false, problem: new Problem(t("problem.offline")) });
     } catch (problem) {
       show({ ...now, running: false, problem: problem.name === "AbortError" ? null : problem });
@@ -61,7 +107,7 @@ export function Report() {
   <${ProblemNotice} problem=${state?.problem} />
   ${state?.running && !state.outline && html`<${Busy} />`}
   ${state?.outline && html`<${Outline} state=${state} />`}
-  ${state?.answer && html`<${Written} state=${state} />`}`;
+  ${state?.answer ? html`<${Written} answer=${state.answer} turn=${state.turn} />` : state?.draft && html`<${Written} answer=${state.draft.answer} turn=${state.draft} />`}`;
 }
 
 function Fields({ form, onChange }) {
@@ -84,11 +130,11 @@ function Outline({ state: { outline, sections, running } }) {
       <ul class="quiet">${planned.questions.map((question) => html`<li key=${question}>${question}</li>`)}</ul></li>`)}</ol></section>`;
 }
 
-function Written({ state: { answer, markup } }) {
+function Written({ answer, turn }) {
   const cited = answer.sources.filter((source) => source.cited);
   return html`${answer.degraded.length > 0 && html`<p class="notice">${t("search.degraded", { what: answer.degraded.map(lesser).join(", ") })}</p>`}
     ${answer.report && html`<p class="actions">${Object.keys(FORMATS).map((format) => html`<${SaveButton} key=${format} answer=${answer} format=${format} />`)}</p>`}
-    <article lang=${answer.language}>${markup ? html`<${Markup} markup=${markup} onShown=${(root) => linkCitations(root, (number) => citation(cited, number))} />` : html`<div class="text plain">${answer.answer}</div>`}</article>
+    <article lang=${answer.language}><${AnswerText} turn=${turn ?? { answer }} cite=${(number) => citation(cited, number)} /></article>
     ${cited.length > 0 && html`<details><summary>${t("report.open")}</summary><ol class="cited">${cited.map((source) => html`<li key=${source.number} value=${source.number}><${SourceLink} source=${source} /></li>`)}</ol></details>`}`;
 }
 

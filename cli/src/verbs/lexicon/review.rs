@@ -1,0 +1,258 @@
+//! `tributary lexicon review`: a person says of candidates whether they are terms, those in doubt
+//! first. Each verdict is on the disk before the next candidate is shown.
+
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use tributary_schemas::{Error, ErrorKind};
+use tributary_taxonomy::discovery::{Candidate, Decision, Standing, Verdict, Verdicts};
+
+use super::files::{self, Kept};
+use crate::args::Review;
+use crate::print::{self, Outcome};
+
+/// What each answer means.
+const KEYS: &str = "y yes, n no, s skip, u undo the last, q quit";
+
+/// What a review came to.
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    file: PathBuf,
+    reviewer: String,
+    yes: usize,
+    no: usize,
+    skipped: usize,
+    undone: usize,
+    /// Candidates that nobody decided, or on which reviewers disagree.
+    open: usize,
+    /// Of those, the ones on which they disagree.
+    disputed: usize,
+}
+
+/// A line of a file of verdicts that is taken in.
+#[derive(Debug, Deserialize)]
+struct Taken {
+    term: String,
+    decision: Decision,
+    reviewer: Option<String>,
+    at_ms: Option<i64>,
+}
+
+/// Asks, or takes verdicts from a file.
+pub fn run(review: &Review) -> Result<Outcome> {
+    let candidates = files::candidates(&review.candidates)?;
+    let beside = || files::verdicts_beside(&review.candidates);
+    let file = review.file.clone().unwrap_or_else(beside);
+    let known: &[PathBuf] = match file.exists() {
+        true => std::slice::from_ref(&file),
+        false => &[],
+    };
+    let verdicts = files::verdicts(known)?;
+    let taken = review.verdicts.as_deref();
+    let taken = taken.map(|from| taken_from(from, &review.reviewer));
+    let taken = taken.transpose()?;
+    let mut session = Session {
+        kept: Kept::open(&file)?,
+        verdicts,
+        report: Report {
+            file,
+            reviewer: review.reviewer.clone(),
+            ..Report::default()
+        },
+        given: Vec::new(),
+    };
+    match taken {
+        Some(taken) => session.take(&taken)?,
+        None => session.ask(&queue(&candidates, &session.verdicts, review))?,
+    }
+    let report = session.finish(&candidates);
+    print::result(review.format, &report, || describe(&report, review))?;
+    Ok(Outcome::Done)
+}
+
+/// Candidates in the order in which they are asked: the nearest to even odds first.
+fn queue<'a>(
+    candidates: &'a [Candidate],
+    verdicts: &Verdicts,
+    review: &Review,
+) -> Vec<&'a Candidate> {
+    let is_open = |candidate: &&Candidate| {
+        let by_others = verdicts.standing(&candidate.term).is_term().is_some();
+        let by_me = verdicts.of(&review.reviewer, &candidate.term).is_some();
+        !candidate.is_known && !by_me && (review.all || !by_others)
+    };
+    let mut open: Vec<&Candidate> = candidates.iter().filter(is_open).collect();
+    let doubt = |candidate: &Candidate| (candidate.score - 0.5).abs();
+    open.sort_by(|one, other| doubt(one).total_cmp(&doubt(other)));
+    open.truncate(review.limit);
+    open
+}
+
+fn taken_from(file: &Path, reviewer: &str) -> Result<Vec<Verdict>> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+    let lines = text.lines().enumerate();
+    lines
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(|(index, line)| -> Result<Verdict> {
+            let taken: Taken = serde_json::from_str(line).map_err(|error| {
+                Error::new(
+                    ErrorKind::Invalid,
+                    format!("{name} line {}: {error}", index + 1),
+                )
+                .with_hint("one object a line: {\"term\": …, \"decision\": \"yes\" or \"no\"}")
+            })?;
+            Ok(Verdict {
+                term: taken.term,
+                decision: taken.decision,
+                reviewer: taken.reviewer.unwrap_or_else(|| reviewer.to_owned()),
+                at_ms: taken.at_ms.unwrap_or_else(now_ms),
+            })
+        })
+        .collect()
+}
+
+fn now_ms() -> i64 {
+    Timestamp::now().as_millisecond()
+}
+
+/// A reviewer at work.
+struct Session {
+    kept: Kept,
+    verdicts: Verdicts,
+    report: Report,
+    /// Places in the queue of what was decided, the last one last.
+    given: Vec<usize>,
+}
+
+impl Session {
+    fn take(&mut self, taken: &[Verdict]) -> Result<()> {
+        self.kept.add(taken)?;
+        for verdict in taken {
+            self.count(verdict.decision);
+            self.verdicts.add(verdict);
+        }
+        Ok(())
+    }
+
+    /// Shows one candidate after the other until the last, or the end of the input.
+    fn ask(&mut self, queue: &[&Candidate]) -> Result<()> {
+        if !queue.is_empty() {
+            print::note(KEYS);
+        }
+        let mut answers = std::io::stdin().lock().lines();
+        let mut at = 0;
+        while let Some(candidate) = queue.get(at) {
+            print::note(&shown(candidate, &self.verdicts, (at + 1, queue.len())));
+            let Some(answer) = answers.next().transpose()? else {
+                break;
+            };
+            match answer.trim().to_lowercase().as_str() {
+                "y" | "yes" => self.decide(candidate, Decision::Yes, &mut at)?,
+                "n" | "no" => self.decide(candidate, Decision::No, &mut at)?,
+                "s" | "skip" | "" => self.decide(candidate, Decision::Skip, &mut at)?,
+                "u" | "undo" => self.undo(queue, &mut at)?,
+                "q" | "quit" => break,
+                other => print::note(&format!("`{other}` is none of: {KEYS}")),
+            }
+        }
+        Ok(())
+    }
+
+    fn decide(&mut self, candidate: &Candidate, decision: Decision, at: &mut usize) -> Result<()> {
+        self.keep(candidate, decision)?;
+        self.given.push(*at);
+        *at += 1;
+        Ok(())
+    }
+
+    /// Goes back to what was decided last.
+    fn undo(&mut self, queue: &[&Candidate], at: &mut usize) -> Result<()> {
+        let Some(last) = self.given.pop() else {
+            print::note("there is nothing to undo");
+            return Ok(());
+        };
+        if let Some(candidate) = queue.get(last) {
+            self.keep(candidate, Decision::Undo)?;
+        }
+        *at = last;
+        Ok(())
+    }
+
+    fn keep(&mut self, candidate: &Candidate, decision: Decision) -> Result<()> {
+        let verdict = Verdict {
+            term: candidate.term.clone(),
+            decision,
+            reviewer: self.report.reviewer.clone(),
+            at_ms: now_ms(),
+        };
+        self.take(std::slice::from_ref(&verdict))
+    }
+
+    fn count(&mut self, decision: Decision) {
+        let counter = match decision {
+            Decision::Yes => &mut self.report.yes,
+            Decision::No => &mut self.report.no,
+            Decision::Skip => &mut self.report.skipped,
+            Decision::Undo => &mut self.report.undone,
+        };
+        *counter += 1;
+    }
+
+    fn finish(mut self, candidates: &[Candidate]) -> Report {
+        for candidate in candidates.iter().filter(|candidate| !candidate.is_known) {
+            let standing = self.verdicts.standing(&candidate.term);
+            self.report.open += usize::from(standing.is_term().is_none());
+            self.report.disputed += usize::from(standing.is_disputed());
+        }
+        self.report
+    }
+}
+
+fn shown(candidate: &Candidate, verdicts: &Verdicts, (number, of): (usize, usize)) -> String {
+    let mut lines = vec![format!(
+        "\n{number}/{of}  {}   score {:.2}, {} times in {}",
+        candidate.term,
+        candidate.score,
+        candidate.count,
+        print::count(candidate.documents as usize, "document")
+    )];
+    let standing = verdicts.standing(&candidate.term);
+    if !standing.is_empty() {
+        lines.push(format!("    {}", said(&standing)));
+    }
+    let contexts = candidate.contexts.iter();
+    lines.extend(contexts.map(|context| format!("    {context}")));
+    lines.join("\n")
+}
+
+/// Who said what.
+pub(super) fn said(standing: &Standing) -> String {
+    let mut parts = Vec::new();
+    if !standing.yes.is_empty() {
+        parts.push(format!("yes: {}", standing.yes.join(", ")));
+    }
+    if !standing.no.is_empty() {
+        parts.push(format!("no: {}", standing.no.join(", ")));
+    }
+    parts.join("; ")
+}
+
+fn describe(report: &Report, review: &Review) -> String {
+    let candidates = review.candidates.display();
+    let verdicts = report.file.display();
+    format!(
+        "{} yes, {} no, {} skipped, {} undone by {}; {} open, of which {} disputed\n\
+         next: tributary lexicon discover --from {candidates} --verdicts {verdicts} --output {candidates}",
+        report.yes,
+        report.no,
+        report.skipped,
+        report.undone,
+        report.reviewer,
+        report.open,
+        report.disputed
+    )
+}

@@ -1,0 +1,163 @@
+//! A server that wants keys, from its first start on: the key that it prints, verbs with and without
+//! one, and keys that are made, rotated and revoked while it runs.
+
+use std::time::Duration;
+
+use crate::harness::{Run, Server, Workspace, finish, list, text};
+
+const DEADLINE: Duration = Duration::from_secs(120);
+
+fn workspace() -> Workspace {
+    Workspace::new().with("query_api.server.network_access", "authenticated")
+}
+
+/// The keys in a text, in their order.
+fn keys_in(text: &str) -> Vec<String> {
+    let words = text.split_whitespace();
+    let is_key = |word: &&str| word.starts_with("trb_") && word.len() == 4 + 12 + 1 + 64;
+    words.filter(is_key).map(str::to_owned).collect()
+}
+
+/// A verb of somebody else, who names the server and cannot read its data folder.
+fn elsewhere(workspace: &Workspace, server: &Server, key: Option<&str>, verb: &[&str]) -> Run {
+    let mut command = workspace.command();
+    command
+        .env("TRIBUTARY_DATA_DIR", workspace.path("another"))
+        .args(["--server", &server.url])
+        .args(verb);
+    if let Some(key) = key {
+        command.env("TRIBUTARY_KEY", key);
+    }
+    finish(command, DEADLINE)
+}
+
+fn made(workspace: &Workspace, roles: &[&str]) -> (String, String) {
+    let mut arguments = vec!["keys", "create", "--name", "测试", "--format", "json"];
+    arguments.extend(roles.iter().flat_map(|role| ["--role", role]));
+    let made = workspace.json(arguments);
+    (
+        text(&made, "/id").to_owned(),
+        text(&made, "/secret").to_owned(),
+    )
+}
+
+#[test]
+fn the_first_start_prints_one_key_and_verbs_show_keys() {
+    let workspace = workspace();
+    let server = workspace.start();
+    let log = server.log();
+    let first = keys_in(&log);
+    assert_eq!(first.len(), 1, "{log}");
+    assert_eq!(server.get("/v1/conversations").0, 401);
+
+    let search = ["search", "anything", "--format", "json"];
+    let refused = elsewhere(&workspace, &server, None, &search);
+    refused.refused(1, &["wants a key", "--key-file"]);
+    let found = elsewhere(&workspace, &server, Some(&first[0]), &search);
+    assert_eq!(found.code, 0, "{found:?}");
+    // Who reads the data folder needs none.
+    assert_eq!(workspace.run(search).code, 0);
+
+    let file = workspace.write("key.txt", format!("{}\n", first[0]));
+    let list = ["--key-file", file.to_str().unwrap(), "documents", "list"];
+    let listed = elsewhere(&workspace, &server, None, &list);
+    assert_eq!(listed.code, 0, "{listed:?}");
+    let wrong = workspace.write("wrong.txt", "not a key");
+    let wrong = ["--key-file", wrong.to_str().unwrap(), "documents", "list"];
+    elsewhere(&workspace, &server, None, &wrong).refused(1, &["wrong.txt", "no key"]);
+
+    server.stop();
+    let again = workspace.start();
+    assert_eq!(keys_in(&again.log()), first, "the second start makes none");
+    again.stop();
+}
+
+#[test]
+fn keys_are_made_rotated_and_revoked_while_a_server_runs() {
+    let workspace = workspace();
+    let server = workspace.start();
+    let (reader, secret) = made(&workspace, &["reader"]);
+    let (_, publisher) = made(&workspace, &["publisher=wiki"]);
+    let list = ["documents", "list"];
+    let may_list = |key: &str| elsewhere(&workspace, &server, Some(key), &list).code == 0;
+    assert!(may_list(&secret) && !may_list(&publisher));
+
+    let file = workspace.write("a.md", "# Ticks\n\nA tick wakes the scheduler.\n");
+    let publish = |source: &str| {
+        let file = file.to_str().unwrap();
+        let verb = ["publish", file, "--source", source, "--wait"];
+        elsewhere(&workspace, &server, Some(&publisher), &verb)
+    };
+    let done = publish("wiki");
+    assert_eq!(done.code, 0, "{done:?}");
+    publish("mail").refused(1, &["mail"]);
+
+    let rotated = workspace.json([
+        "keys",
+        "rotate",
+        &reader,
+        "--overlap",
+        "0m",
+        "--format",
+        "json",
+    ]);
+    let newer = text(&rotated, "/secret").to_owned();
+    assert!(may_list(&newer) && !may_list(&secret));
+    let revoked = workspace.run(["keys", "revoke", &reader]);
+    assert_eq!(revoked.code, 0, "{revoked:?}");
+    let refused = elsewhere(&workspace, &server, Some(&newer), &list);
+    refused.refused(1, &["revoked"]);
+
+    let listed = workspace.json(["keys", "list", "--format", "json"]);
+    let states: Vec<&str> = list_of(&listed, "/state");
+    assert_eq!(states, ["active", "revoked", "active"]);
+    let shown = workspace.run(["keys", "list"]);
+    assert!(shown.stdout.contains("publisher of wiki"), "{shown:?}");
+    server.stop();
+    let secrets = [secret, newer, publisher];
+    holds_none_of(&workspace, &secrets);
+    workspace
+        .run(["keys", "show", "ffffffffffff"])
+        .refused(1, &["keys list"]);
+    workspace
+        .run(["--server", "http://127.0.0.1:1", "keys", "list"])
+        .refused(1, &["server's machine"]);
+}
+
+fn list_of<'a>(listed: &'a serde_json::Value, pointer: &str) -> Vec<&'a str> {
+    let keys = list(listed, "/keys").iter();
+    keys.map(|key| text(key, pointer)).collect()
+}
+
+/// Neither what the server wrote nor what it logged has a key in it.
+fn holds_none_of(workspace: &Workspace, secrets: &[String]) {
+    let mut folders = vec![workspace.data()];
+    let mut files = vec![workspace.path("run.log")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => files.push(path),
+            }
+        }
+    }
+    for file in files {
+        let bytes = std::fs::read(&file).unwrap();
+        for secret in secrets {
+            let random = secret.rsplit('_').next().unwrap().as_bytes();
+            let is_there = bytes.windows(random.len()).any(|part| part == random);
+            assert!(!is_there, "{} has a key", file.display());
+        }
+    }
+}
+
+#[test]
+fn on_loopback_nothing_is_asked_for_and_the_start_says_so() {
+    let workspace = Workspace::new();
+    let server = workspace.start();
+    assert!(server.log().contains("no key is asked for"));
+    assert_eq!(server.get("/v1/conversations").0, 200);
+    assert!(!workspace.data().join("keys.json").exists());
+    server.stop();
+}

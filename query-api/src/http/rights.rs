@@ -1,0 +1,216 @@
+//! The door: which right each route needs. A route is registered through a right, which asks who
+//! calls before the handler sees the request, so that there is none without.
+//!
+//! The table of all routes for people is `docs/rights.md`; a test walks it, `openapi.json` and the
+//! server and compares the three.
+
+use actix_web::body::BoxBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
+use actix_web::http::header::{HeaderValue, WWW_AUTHENTICATE};
+use actix_web::middleware::{Next, from_fn};
+use actix_web::{
+    FromRequest, Handler, HttpMessage, HttpResponse, Responder, ResponseError, Route, web,
+};
+use tributary_store::keys::Role;
+
+use super::caller::Caller;
+use crate::dify;
+use crate::openai;
+use crate::operations::Operations;
+use crate::problem::{Code, Problem};
+
+/// What a caller needs for a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Right {
+    /// Nothing: what is the same for everybody, or says no more than that the server runs.
+    Open,
+    /// Any key.
+    AnyKey,
+    /// One of these roles. Administrators have all.
+    OneOf(&'static [Role]),
+    /// That of an administrator, unless `query_api.server.open_metrics` lets everybody in.
+    Metrics,
+}
+
+/// Search, ask, read.
+pub const READ: Right = Right::OneOf(&[Role::Reader]);
+/// Publish and delete; the handler looks at the source.
+pub const PUBLISH: Right = Right::OneOf(&[Role::Publisher]);
+/// What readers see of everything and publishers of their sources; the handler looks which.
+pub const READ_OR_PUBLISH: Right = Right::OneOf(&[Role::Reader, Role::Publisher]);
+/// Define sets and build; the handler looks at the sets.
+pub const BUILD: Right = Right::OneOf(&[Role::Builder]);
+/// What both need to know of sets.
+pub const READ_OR_BUILD: Right = Right::OneOf(&[Role::Reader, Role::Builder]);
+/// Everything else.
+pub const ADMINISTER: Right = Right::OneOf(&[]);
+
+impl Right {
+    /// GET.
+    pub fn get<F, A>(self, handler: F) -> Route
+    where
+        F: Handler<A>,
+        A: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        self.guard(web::get().to(handler))
+    }
+
+    /// POST.
+    pub fn post<F, A>(self, handler: F) -> Route
+    where
+        F: Handler<A>,
+        A: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        self.guard(web::post().to(handler))
+    }
+
+    /// PUT.
+    pub fn put<F, A>(self, handler: F) -> Route
+    where
+        F: Handler<A>,
+        A: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        self.guard(web::put().to(handler))
+    }
+
+    /// PATCH.
+    pub fn patch<F, A>(self, handler: F) -> Route
+    where
+        F: Handler<A>,
+        A: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        self.guard(web::patch().to(handler))
+    }
+
+    /// DELETE.
+    pub fn delete<F, A>(self, handler: F) -> Route
+    where
+        F: Handler<A>,
+        A: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        self.guard(web::delete().to(handler))
+    }
+
+    /// Whatever comes.
+    pub fn any<F, A>(self, handler: F) -> Route
+    where
+        F: Handler<A>,
+        A: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        self.guard(web::route().to(handler))
+    }
+
+    fn guard(self, route: Route) -> Route {
+        route.wrap(from_fn(
+            move |operations: web::Data<Operations>,
+                  request: ServiceRequest,
+                  next: Next<BoxBody>| { admitted(self, operations, request, next) },
+        ))
+    }
+
+    fn check(self, caller: &Caller, has_open_metrics: bool) -> Result<(), Problem> {
+        let roles: &[Role] = match self {
+            Self::Open | Self::AnyKey => return Ok(()),
+            Self::Metrics if has_open_metrics => return Ok(()),
+            Self::Metrics => &[],
+            Self::OneOf(roles) => roles,
+        };
+        if caller.has_one_of(roles) {
+            return Ok(());
+        }
+        let mut names: Vec<&str> = roles.iter().map(|role| role.as_str()).collect();
+        names.push(Role::Administrator.as_str());
+        let what = format!("this needs a key with the role {}", names.join(" or "));
+        Err(Problem::new(Code::Denied, what)
+            .with_hint("GET /v1/session shows the roles of a key; an administrator makes others"))
+    }
+
+    /// Who calls, if they may.
+    fn caller(self, operations: &Operations, request: &ServiceRequest) -> Result<Caller, Problem> {
+        let has_open_metrics = operations.config.open_metrics;
+        let is_open = self == Self::Open || (self == Self::Metrics && has_open_metrics);
+        let caller = match operations.authentication.caller(request.headers()) {
+            // A probe with a stale key is a probe.
+            Err(_) if is_open => Caller::nobody(),
+            identified => identified?,
+        };
+        self.check(&caller, has_open_metrics)?;
+        Ok(caller)
+    }
+}
+
+/// What the log says of a request with a key: who, what and with which outcome, never what was
+/// asked or answered.
+struct Visit(Option<(String, String, String)>);
+
+impl Visit {
+    /// Nothing of what is open to all: pages ask for that all the time.
+    fn of(right: Right, request: &ServiceRequest, caller: &Caller) -> Self {
+        let key = caller.key().filter(|_| right != Right::Open);
+        let route = || request.match_pattern().unwrap_or_default();
+        let visit = |key: &str| (key.to_owned(), request.method().to_string(), route());
+        Self(key.map(visit))
+    }
+
+    fn end(self, status: StatusCode) {
+        if let Some((key, method, route)) = self.0 {
+            let status = status.as_u16();
+            tracing::info!(target: "tributary_audit", key, method, route, status, "request");
+        }
+    }
+}
+
+/// As the caller of the route reads a problem.
+fn refusal(request: &ServiceRequest, problem: &Problem) -> HttpResponse {
+    let route = request.match_pattern().unwrap_or_default();
+    let mut response = match route.as_str() {
+        "/retrieval" => dify::failed(problem),
+        "/v1/chat/completions" | "/v1/models" | "/v1/models/{id}" => openai::failed(problem),
+        _ => problem.error_response(),
+    };
+    if response.status() == StatusCode::UNAUTHORIZED {
+        let challenge = HeaderValue::from_static("Bearer realm=\"tributary\"");
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
+    response
+}
+
+/// Asks who calls, and passes the request on with the answer, or refuses it.
+async fn admitted(
+    right: Right,
+    operations: web::Data<Operations>,
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    operations.authentication.note_uses();
+    match right.caller(&operations, &request) {
+        Ok(caller) => {
+            let visit = Visit::of(right, &request, &caller);
+            request.extensions_mut().insert(caller);
+            let answered = next.call(request).await;
+            let status = answered.as_ref().map_or_else(
+                |error| error.as_response_error().status_code(),
+                ServiceResponse::status,
+            );
+            visit.end(status);
+            answered
+        }
+        Err(problem) => {
+            tracing::info!(
+                method = %request.method(),
+                route = request.match_pattern(),
+                code = problem.code().as_str(),
+                "a request was not let in"
+            );
+            let refusal = refusal(&request, &problem);
+            Ok(request.into_response(refusal))
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `/v1/session`: who a key belongs to, and the cookie that the page gets for one.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::SET_COOKIE;
+use actix_web::{HttpRequest, HttpResponse, web};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tributary_store::keys::Grant;
+
+use super::caller::Caller;
+use super::json;
+use crate::operations::Operations;
+use crate::problem::Problem;
+
+/// Who calls.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionInformation {
+    /// Whether this server wants keys; where it does not, everybody who reaches it may do
+    /// everything.
+    pub wants_keys: bool,
+    /// Id of the key; `null` without one.
+    pub key: Option<String>,
+    /// Roles: objects with `role` (`reader`, `publisher`, `builder`, `administrator`) and what it
+    /// is for.
+    #[schemars(with = "Vec<Value>")]
+    pub roles: Vec<Grant>,
+}
+
+/// `GET /v1/session`.
+pub async fn get(
+    operations: web::Data<Operations>,
+    caller: Caller,
+) -> Result<HttpResponse, Problem> {
+    json(StatusCode::OK, &information(&operations, &caller))
+}
+
+/// `POST /v1/session`: signs the page in. The key comes in `Authorization`, as everywhere.
+pub async fn begin(
+    operations: web::Data<Operations>,
+    caller: Caller,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
+    let cookie = operations.authentication.cookie(request.headers())?;
+    let mut response = HttpResponse::Ok();
+    if let Some(cookie) = cookie {
+        response.insert_header((SET_COOKIE, cookie));
+    }
+    Ok(response.json(information(&operations, &caller)))
+}
+
+/// `DELETE /v1/session`: signs the page out.
+pub async fn end(operations: web::Data<Operations>, request: HttpRequest) -> HttpResponse {
+    let cookie = operations.authentication.end_session(request.headers());
+    HttpResponse::NoContent()
+        .insert_header((SET_COOKIE, cookie))
+        .finish()
+}
+
+fn information(operations: &Operations, caller: &Caller) -> SessionInformation {
+    SessionInformation {
+        wants_keys: operations.authentication.wants_keys(),
+        key: caller.key().map(str::to_owned),
+        roles: caller.roles().to_vec(),
+    }
+}

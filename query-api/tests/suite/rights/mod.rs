@@ -1,0 +1,92 @@
+//! A server that wants keys: whom its door lets in, and what ends with a key's sources, sets and
+//! owner.
+
+mod door;
+mod owners;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tributary_query_api::config::{NetworkAccess, ServerConfig};
+use tributary_store::keys::{Grant, KeyFile, KeyRing, NewKey};
+
+use crate::common;
+use crate::common::backend::{BACKUP_TOKEN, Settings};
+use crate::common::client::{Answer, Server};
+
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+const NOW: i64 = 1_764_000_000_000;
+/// The same for two requests, so that their answers can be compared byte by byte.
+const TRACE: (&str, &str) = (
+    "traceparent",
+    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+);
+
+/// A server that wants keys, and where they lie.
+struct Keyed {
+    server: Server,
+    file: KeyFile,
+    _folder: tempfile::TempDir,
+}
+
+impl Keyed {
+    async fn start() -> Self {
+        Self::start_with(ServerConfig {
+            network_access: NetworkAccess::Authenticated,
+            ..common::server_config()
+        })
+        .await
+    }
+
+    async fn start_with(server: ServerConfig) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings {
+            server,
+            keys: Some(Arc::new(KeyRing::open(
+                folder.path().to_owned(),
+                BACKUP_TOKEN,
+            ))),
+            ..Settings::default()
+        };
+        Self {
+            server: Server::start_with_settings(common::models(None), settings).await,
+            file: KeyFile::in_folder(folder.path()),
+            _folder: folder,
+        }
+    }
+
+    /// Id and value of `Authorization`.
+    fn key(&self, roles: Vec<Grant>) -> (String, String) {
+        self.key_until(roles, None)
+    }
+
+    fn key_until(&self, roles: Vec<Grant>, expires_ms: Option<i64>) -> (String, String) {
+        let new = NewKey {
+            name: "test".to_owned(),
+            roles,
+            expires_ms,
+        };
+        let (key, secret) = self.file.create(new, NOW).unwrap();
+        (key.id, format!("Bearer {}", secret.reveal()))
+    }
+
+    async fn send(&self, key: &str, method: &str, path: &str, body: Option<Value>) -> Answer {
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        let headers = [("Authorization", key), JSON, TRACE];
+        self.server
+            .send(method, path, &headers, body.as_bytes())
+            .await
+    }
+}
+
+fn publisher(source: &str) -> Vec<Grant> {
+    vec![Grant::Publisher {
+        sources: vec![source.to_owned()],
+    }]
+}
+
+fn builder(set: &str) -> Vec<Grant> {
+    vec![Grant::Builder {
+        knowledge_sets: Some(vec![set.to_owned()]),
+    }]
+}
