@@ -104,8 +104,9 @@ async fn cases_come_worst_first_and_are_filtered_and_paged() {
         assert_eq!(found["total"], total, "{parameters}");
     }
     for parameters in ["step=ranking", "verdict=all", "limit=0", "steps=fine"] {
-        let refused = server.get(&format!("/v1/evaluations/run?{parameters}"));
-        assert_eq!(refused.await.code(), "invalid_parameter", "{parameters}");
+        let path = format!("/v1/evaluations/run?{parameters}");
+        let refused = server.get(&path).await;
+        assert_eq!(refused.code(), "invalid_parameter", "{parameters}");
     }
 }
 
