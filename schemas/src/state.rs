@@ -116,6 +116,11 @@ pub struct DocumentState {
     pub rights: Option<DocumentRights>,
 }
 
+impl DocumentState {
+    /// How the reason of a document begins whose content another one has; the id of that one follows.
+    pub const STORED_ONCE: &str = "stored once: same content as ";
+}
+
 /// Tags and knowledge sets of a document, as one generation of the index has them: rules that
 /// changed give other ones in the next generation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

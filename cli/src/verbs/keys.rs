@@ -58,9 +58,11 @@ pub fn who_may_call(config: &Config) -> tributary_schemas::Result<String> {
         NetworkAccess::Authenticated => {
             let file = KeyFile::in_folder(Path::new(&config.store.data_folder));
             let keys = file.read()?.len();
-            return Ok(format!(
-                "every request needs an API key, of which there are {keys} (`tributary keys`)"
-            ));
+            let keys = match keys {
+                0 => "there is none yet: `tributary keys create --name NAME --role administrator` makes one".to_owned(),
+                keys => format!("there are {keys} (`tributary keys list`)"),
+            };
+            return Ok(format!("every request needs an API key; {keys}"));
         }
     };
     Ok(callers.to_owned())

@@ -1,5 +1,6 @@
 //! `tributary run`: the services, until Ctrl-C.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -56,7 +57,9 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
 
 /// Who is let in, and the first key where there is none yet for a server of queries.
 fn say_who_may_call(config: &Config, answers_queries: bool) -> Result<()> {
-    let first = match answers_queries {
+    // What is shown must not stay in a log.
+    let is_seen = std::io::stderr().is_terminal();
+    let first = match answers_queries && is_seen {
         true => keys::first_key(config)?,
         false => None,
     };

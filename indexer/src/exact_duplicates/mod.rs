@@ -349,7 +349,7 @@ impl ExactDuplicates {
     fn duplicate(&self, generation: &str, document: &DocumentHeader) -> DocumentState {
         let canonical = document.duplicate_of.as_deref().unwrap_or_default();
         DocumentState {
-            reason: Some(format!("stored once: same content as {canonical}")),
+            reason: Some(format!("{}{canonical}", DocumentState::STORED_ONCE)),
             ..self.report(generation, document, 0)
         }
     }

@@ -80,7 +80,7 @@ fn what_is_found(stored: IndexedDocument, generation: &str, now_ms: i64) -> Docu
     let stored_once = document
         .duplicate_of
         .as_ref()
-        .map(|canonical| format!("stored once: same content as {canonical}"));
+        .map(|canonical| format!("{}{canonical}", DocumentState::STORED_ONCE));
     DocumentState {
         reason: stored_once.or(indexed.reason),
         ..indexed

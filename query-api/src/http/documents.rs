@@ -505,7 +505,7 @@ pub async fn states(
         &StatesAnswer {
             documents: rows
                 .map(|row| row.filter(may_see))
-                .map(|row| row.map(|row| reported(shown(row, &caller))))
+                .map(|row| row.map(|row| reported(shown(row, &caller, &state.documents))))
                 .collect(),
         },
     )
@@ -528,7 +528,10 @@ pub async fn repair_report(state: web::Data<ServerState>) -> Result<HttpResponse
 
 /// A row as a caller may see it: what is found of an earlier version may have had other rights, and
 /// reasons name other documents and places of the server.
-fn shown(mut row: DocumentRow, caller: &Caller) -> DocumentRow {
+fn shown(mut row: DocumentRow, caller: &Caller, documents: &Documents) -> DocumentRow {
+    if !may_read_reason(row.latest.reason.as_deref(), caller, documents) {
+        row.latest.reason = None;
+    }
     let is_whole = caller.viewer().is_none() || caller.publishes(&row.latest.source);
     if !is_whole {
         let latest = &row.latest;
@@ -544,6 +547,16 @@ fn shown(mut row: DocumentRow, caller: &Caller) -> DocumentRow {
         row.latest.rights = None;
     }
     row
+}
+
+/// Whether the caller may see the document that a reason names, if it names one.
+fn may_read_reason(reason: Option<&str>, caller: &Caller, documents: &Documents) -> bool {
+    let named = reason.and_then(|reason| reason.strip_prefix(DocumentState::STORED_ONCE));
+    let Some(named) = named.filter(|_| caller.viewer().is_some()) else {
+        return true;
+    };
+    let row = documents.get_many(&[named.to_owned()]).pop().flatten();
+    row.is_some_and(|row| caller.sees(&row))
 }
 
 /// What reports say of a document.
@@ -598,8 +611,8 @@ async fn summaries(
         .collect();
     rows.into_iter()
         .map(|row| match stored.remove(&row.latest.document_id) {
-            Some(stored) => found(shown(row, caller), stored.filter(may_be_told)),
-            None => reported(shown(row, caller)),
+            Some(stored) => found(shown(row, caller, documents), stored.filter(may_be_told)),
+            None => reported(shown(row, caller, documents)),
         })
         .collect()
 }

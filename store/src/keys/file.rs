@@ -15,6 +15,8 @@ use crate::data_folder::sync_folder;
 
 const FORMAT: u32 = 1;
 const NAME: &str = "keys.json";
+/// More than a hundred thousand keys.
+const MAXIMUM_BYTES: u64 = 64 << 20;
 /// Most characters of a name.
 const MAXIMUM_NAME_CHARACTERS: usize = 200;
 
@@ -69,6 +71,10 @@ impl KeyFile {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             found => found.map_err(failed)?,
         };
+        if !found.is_file() || found.len() > MAXIMUM_BYTES {
+            // Reading a pipe would hang, and with it whoever asks who calls.
+            return Err(damaged(&path, "it is no file of keys"));
+        }
         if found.permissions().mode() & 0o022 != 0 {
             let message = format!("{} can be written by other users", path.display());
             return Err(Error::new(ErrorKind::Denied, message).with_hint(
@@ -198,6 +204,18 @@ fn check(new: &NewKey) -> Result<()> {
     let characters = new.name.chars().count();
     if characters == 0 || characters > MAXIMUM_NAME_CHARACTERS {
         return invalid("the name of a key must have 1 to 200 characters");
+    }
+    let names = new.roles.iter().flat_map(|grant| match grant {
+        Grant::Publisher { sources } => sources.as_slice(),
+        Grant::Builder { knowledge_sets } => knowledge_sets.as_deref().unwrap_or_default(),
+        Grant::Reader | Grant::Administrator => &[],
+    });
+    // A list of keys must not be able to say what nobody granted.
+    let mut named = names.chain([&new.name]);
+    if named.any(|name| name.contains(char::is_control)) {
+        return invalid(
+            "names of keys, sources and sets have no control characters or line breaks",
+        );
     }
     if new.groups.iter().any(|group| group.trim().is_empty()) {
         return invalid("the name of a group must not be empty");

@@ -57,7 +57,7 @@ function draftOf({ plan, sections }) {
   return { answer: text, degraded: plan.degraded, language: plan.understanding.language, sources, support: [] };
 }
 
-const isWhole = ({ plan, sections }) => plan && sections.length === plan.outline.sections.length;
+const isWhole = ({ plan, sections }) => plan && sections.length === plan.outline.sections.length && sections.every(({ section }) => !section.failure);
 
 /** The report of the address is shown again: one that is written is put together from what is kept, at no cost. */
 export function Report({ id }) {

@@ -75,10 +75,10 @@ impl ReportKeeper {
         self.kept.plan.as_deref()
     }
 
-    /// The section of this number.
+    /// The section of this number, unless writing it failed.
     pub fn section(&self, number: usize) -> Option<&KeptSection> {
         let mut sections = self.kept.sections.iter();
-        sections.find(|kept| kept.section.number == number)
+        sections.find(|kept| kept.section.number == number && kept.section.failure.is_none())
     }
 
     /// Keeps a part. `false` where that failed: the report is written all the same.

@@ -44,15 +44,15 @@ struct ByModel {
 }
 
 impl Writing<'_> {
-    /// The section as it was kept, else written now and kept. One that failed is not kept: who goes
-    /// on with the report has another chance.
+    /// The section as it was kept, else written now and kept. One that failed is kept to be read;
+    /// who goes on with the report has another chance.
     pub async fn written(&self, planned: &PlannedSection) -> Result<KeptSection, SearchError> {
         let kept = |keeper: &ReportKeeper| keeper.section(planned.number).cloned();
         if let Some(kept) = self.keeper.and_then(kept) {
             return Ok(kept);
         }
         let mut written = self.write(planned).await?;
-        if let (Some(keeper), None) = (self.keeper, &written.section.failure) {
+        if let Some(keeper) = self.keeper {
             let part = ReportPart::Section(Box::new(written.clone()));
             if !keeper.keep(part).await {
                 degrade(&mut written.degraded, super::UNKEPT);

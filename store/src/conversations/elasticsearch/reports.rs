@@ -132,7 +132,13 @@ fn add(kept: &mut KeptReport, part: ReportPart) -> std::result::Result<bool, Err
             let number = section.section.number;
             let numbers = |known: &tributary_schemas::report::KeptSection| known.section.number;
             match kept.sections.binary_search_by_key(&number, numbers) {
-                Ok(_) => Ok(false),
+                Ok(place) => match kept.sections.get_mut(place) {
+                    Some(known) if known.section.failure.is_some() => {
+                        *known = *section;
+                        Ok(true)
+                    }
+                    _ => Ok(false),
+                },
                 Err(place) => {
                     kept.sections.insert(place, *section);
                     Ok(true)

@@ -105,6 +105,7 @@ pub fn keep_part(
         ReportPart::Plan(plan) => (PLAN, to_json(Some(plan))?),
         ReportPart::Section(kept) => {
             let number = i64::try_from(kept.section.number).unwrap_or(i64::MAX);
+            remove_failed(transaction, row.number, number)?;
             (number, to_json(Some(kept))?)
         }
     };
@@ -119,6 +120,25 @@ pub fn keep_part(
         "UPDATE reports SET updated_at_ms = ?2 WHERE number = ?1",
         [row.number, signed(now_ms)],
     )?;
+    Ok(())
+}
+
+/// Makes room for another writing of a section that failed.
+fn remove_failed(transaction: &Transaction<'_>, report: i64, place: i64) -> Result<()> {
+    let known: Option<KeptSection> = transaction
+        .query_row(
+            "SELECT content FROM report_parts WHERE report = ?1 AND part = ?2",
+            [report, place],
+            |row| read_json(row, 0),
+        )
+        .optional()?
+        .flatten();
+    if known.is_some_and(|known| known.section.failure.is_some()) {
+        transaction.execute(
+            "DELETE FROM report_parts WHERE report = ?1 AND part = ?2",
+            [report, place],
+        )?;
+    }
     Ok(())
 }
 

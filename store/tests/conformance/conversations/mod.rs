@@ -55,7 +55,7 @@ macro_rules! every_promise {
             owners: others_do_not_find_it, ids_that_are_none_are_not_found;
             feedback: feedback_is_kept_replaced_and_removed, feedback_of_a_pending_turn_is_a_conflict, feedback_is_exported_in_pages, feedback_goes_with_its_conversation;
             summaries: a_summary_is_kept_until_one_holds_more, a_summary_goes_with_its_turns, summaries_are_checked_and_bound_to_their_owner;
-            reports: parts_of_a_report_are_kept_and_the_first_ones_stand, a_report_stands_for_one_request_and_one_owner, reports_go_with_their_conversation_and_with_age;
+            reports: parts_of_a_report_are_kept_and_the_first_ones_stand, a_section_that_failed_is_kept_until_it_is_written, a_report_stands_for_one_request_and_one_owner, reports_go_with_their_conversation_and_with_age;
             user_profiles: a_profile_is_kept_replaced_and_removed, profiles_are_those_of_their_owner, profiles_come_in_pages, names_and_profiles_are_checked;
         }
     };

@@ -86,6 +86,27 @@ pub async fn parts_of_a_report_are_kept_and_the_first_ones_stand(store: &dyn Con
     assert_eq!(texts(&read), texts(&kept));
 }
 
+pub async fn a_section_that_failed_is_kept_until_it_is_written(store: &dyn ConversationStore) {
+    begin_report(store, "r-2").await;
+    let failed = |text: &str| match section(1, text) {
+        ReportPart::Section(mut kept) => {
+            kept.section.failure = Some("no_model".to_owned());
+            ReportPart::Section(kept)
+        }
+        plan => plan,
+    };
+    for (part, stands) in [
+        (failed("extract"), "extract"),
+        (failed("another"), "another"),
+        (section(1, "written"), "written"),
+        (failed("late"), "written"),
+    ] {
+        store.keep_report_part(None, "r-2", part).await.unwrap();
+        let read = store.report(None, "r-2").await.unwrap();
+        assert_eq!(texts(&read), [(1, stands)]);
+    }
+}
+
 pub async fn a_report_stands_for_one_request_and_one_owner(store: &dyn ConversationStore) {
     begin_report(store, "r").await;
     let other = store.begin_report(None, beginning("r", "g", None)).await;
