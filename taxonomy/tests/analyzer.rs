@@ -303,6 +303,27 @@ fn case_width_and_script_make_no_difference() {
 }
 
 #[test]
+fn words_of_a_chinese_term_stand_beside_it() {
+    let config = AnalyzerConfig {
+        term_words: true,
+        ..config()
+    };
+    let lexicon = || Lexicon::from_text("test", "地址空间\n切换\n5G NR").unwrap();
+    let analyzer = Analyzer::new(&config, lexicon()).unwrap();
+    assert_eq!(
+        analyzer.analyze("地址空间的切换"),
+        ["地址空间", "地址", "空间", "的", "切换"]
+    );
+    let without = Analyzer::new(&self::config(), lexicon()).unwrap();
+    assert_ne!(analyzer.fingerprint(), without.fingerprint());
+    let of_no_lexicon = |config: &AnalyzerConfig| {
+        let analyzer = Analyzer::new(config, Lexicon::empty()).unwrap();
+        analyzer.fingerprint().to_owned()
+    };
+    assert_eq!(of_no_lexicon(&config), of_no_lexicon(&self::config()));
+}
+
+#[test]
 fn the_fingerprint_follows_settings_and_lexicon() {
     let plain = Analyzer::new(&config(), Lexicon::empty())
         .unwrap()

@@ -28,7 +28,7 @@ SETS = {
     "wireless": ("wireless-docs/zh", "wireless-terms-gold.tsv", None),
 }
 ROUNDS, VERDICTS, FIRST = 3, 50, 500
-KEYWORDS_ALONE = {"BASE": "0", "RANGE": "0"}
+KEYWORDS_ALONE = {"KIND": "fixed", "FIXED": "0"}
 
 
 def key(term):

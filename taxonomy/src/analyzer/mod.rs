@@ -72,8 +72,16 @@ impl Analyzer {
     pub fn new(config: &AnalyzerConfig, lexicon: Lexicon) -> Result<Self> {
         LazyLock::force(&DICTIONARY);
         let settings = format!(
-            "{ANALYZER_VERSION} {} {} {} {}",
-            config.guess_words, config.sub_words, config.term_words, config.english_stems
+            "{ANALYZER_VERSION} {} {} {}{}",
+            config.guess_words,
+            config.sub_words,
+            config.english_stems,
+            // Says nothing where there are no terms.
+            if config.term_words && !lexicon.is_empty() {
+                " term_words"
+            } else {
+                ""
+            }
         );
         let mut hasher = blake3::Hasher::new();
         hasher
