@@ -52,19 +52,21 @@ class Server:
         self.address = (found[1], int(found[2]))
         self.local = threading.local()
 
-    def ask(self, method, path, body=None):
-        """Status and body; a connection for each thread."""
+    def ask(self, method, path, body=None, key=None):
+        """Status and body; a connection for each thread. `key` is an API key, or the whole value of the header."""
         if not hasattr(self.local, "connection"):
             self.local.connection = http.client.HTTPConnection(*self.address, timeout=1000)
         try:
-            return self.ask_once(method, path, body)
+            return self.ask_once(method, path, body, key)
         except (BrokenPipeError, ConnectionResetError, http.client.RemoteDisconnected):
             # The server closes a connection that was idle for long.
             self.local.connection.close()
-            return self.ask_once(method, path, body)
+            return self.ask_once(method, path, body, key)
 
-    def ask_once(self, method, path, body):
+    def ask_once(self, method, path, body, key=None):
         headers = {"content-type": "application/json"}
+        if key is not None:
+            headers["authorization"] = key if " " in key else f"Bearer {key}"
         self.local.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
         response = self.local.connection.getresponse()
         text = response.read()
