@@ -1,7 +1,7 @@
 //! The rules of blame, on searches that are made up.
 
 use tributary_schemas::search::{SearchResponse, TierTrace};
-use tributary_schemas::{ChunkKind, DocumentHeader};
+use tributary_schemas::{ChunkId, ChunkKind, DocumentHeader};
 
 use super::placement::{Carrier, Placement};
 use super::*;
