@@ -106,6 +106,13 @@ pub fn note(text: &str) {
     let _unread = writeln!(std::io::stderr(), "{text}");
 }
 
+/// Shows on stderr that an answer is waited for; the line stays open.
+pub fn prompt(text: &str) {
+    use std::io::Write as _;
+    let mut stderr = std::io::stderr();
+    let _unread = write!(stderr, "{text}").and_then(|()| stderr.flush());
+}
+
 /// Prints an error, what caused it, and each hint once.
 pub fn failure(error: &anyhow::Error) {
     note(&format!("error: {error}"));

@@ -14,6 +14,8 @@ use tributary_schemas::DocumentEvent;
 use crate::case::Case;
 
 const SOURCE: &str = "eval";
+/// Ids that a line about many questions names.
+const NAMED: usize = 5;
 
 /// Documents, questions, and which documents answer which question.
 #[derive(Debug)]
@@ -128,7 +130,7 @@ impl EvaluationSet {
 
     /// Reads and checks a set, so that nothing in it ends a run later; `queries` and `qrels` are
     /// file names in the folder. `questions.jsonl` stands in for a missing `queries.jsonl`.
-    /// Questions that `qrels` does not name belong to other parts of the set.
+    /// Questions that `qrels` does not name are left out, as are its rows on other questions.
     pub fn read(folder: &Path, queries: &str, qrels: &str) -> Result<Self> {
         ensure!(folder.is_dir(), "{} is not a folder", folder.display());
         let name = folder
@@ -156,8 +158,11 @@ impl EvaluationSet {
             .iter()
             .filter_map(|document| document.document_id.as_deref())
             .collect();
-        let judgements = read_judgements(&folder.join(qrels), &known, &mut left_out)?;
-        let (questions, unanswerable) = read_questions(&file, &known, judgements, &mut left_out)?;
+        let judged = folder.join(qrels);
+        let mut judgements = read_judgements(&judged, &known, &mut left_out)?;
+        let asked = read_questions(&file, &known, &mut judgements, &mut left_out)?;
+        let (questions, unanswerable) = asked;
+        left_out.extend(judgements.of_no_question(&file));
         let first = left_out
             .first()
             .map(|line| format!("; {line}"))
@@ -259,15 +264,39 @@ fn file_event(folder: &Path, path: &Path) -> Result<DocumentEvent> {
     })
 }
 
-/// Question id → relevant documents of the set, none for a question that has only others. A header
-/// line is expected; a judgement counts if its score is above 0.
-fn read_judgements(
-    file: &Path,
+/// What a file of judgements says; questions are taken out of it as they are read.
+struct Judgements<'a> {
+    file: std::path::Display<'a>,
+    /// Question id → relevant documents of the set, none for a question that has only others.
+    relevant: HashMap<String, HashSet<String>>,
+}
+
+impl Judgements<'_> {
+    /// Says which questions are left that no line of `questions` has; at most the first few by id.
+    fn of_no_question(&self, questions: &Path) -> Option<String> {
+        let mut ids: Vec<&str> = self.relevant.keys().map(String::as_str).collect();
+        ids.sort_unstable();
+        let first: Vec<String> = ids.iter().take(NAMED).map(|id| format!("`{id}`")).collect();
+        let more = if ids.len() > NAMED { ", …" } else { "" };
+        let said = format!(
+            "{}: questions with rows here that {} does not have: {} ({}{more})",
+            self.file,
+            questions.display(),
+            ids.len(),
+            first.join(", ")
+        );
+        (!ids.is_empty()).then_some(said)
+    }
+}
+
+/// A header line is expected; a judgement counts if its score is above 0.
+fn read_judgements<'a>(
+    file: &'a Path,
     known: &HashSet<&str>,
     left_out: &mut Vec<String>,
-) -> Result<HashMap<String, HashSet<String>>> {
+) -> Result<Judgements<'a>> {
     let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let mut judgements: HashMap<String, HashSet<String>> = HashMap::new();
+    let mut judgements = HashMap::<String, HashSet<String>>::new();
     for (index, line) in String::from_utf8_lossy(&bytes)
         .lines()
         .enumerate()
@@ -291,7 +320,10 @@ fn read_judgements(
             ));
         }
     }
-    Ok(judgements)
+    Ok(Judgements {
+        file: file.display(),
+        relevant: judgements,
+    })
 }
 
 fn judgement(line: &str) -> Option<(&str, &str, f64)> {
@@ -305,15 +337,25 @@ fn judgement(line: &str) -> Option<(&str, &str, f64)> {
 fn read_questions(
     file: &Path,
     known: &HashSet<&str>,
-    mut judgements: HashMap<String, HashSet<String>>,
+    judgements: &mut Judgements<'_>,
     left_out: &mut Vec<String>,
 ) -> Result<(Vec<Question>, Vec<Question>)> {
     let lines: Vec<(String, QuestionLine)> = read_lines(file, left_out)?;
     let (mut questions, mut unanswerable) = (Vec::new(), Vec::new());
+    let mut seen = HashSet::new();
     for (place, line) in lines {
-        let judged = judgements.remove(&line.id);
+        let id = &line.id;
+        if !seen.insert(id.clone()) {
+            left_out.push(format!("{place}: question `{id}` is there already"));
+            continue;
+        }
+        let judged = judgements.relevant.remove(id);
         let is_unanswerable = line.unanswerable;
         let Some(relevant) = judged.or_else(|| is_unanswerable.then(HashSet::new)) else {
+            let judgements = &judgements.file;
+            left_out.push(format!(
+                "{place}: question `{id}` has no row in {judgements}"
+            ));
             continue;
         };
         if let Some(problem) = line.problem(&relevant, known) {
@@ -392,11 +434,12 @@ mod tests {
             question("other part", "?"),
             "{}\n".to_owned(),
             question("alone", "?"),
+            question("good", "again"),
         ];
         write("queries.jsonl", &lines.concat());
         write(
             "qrels.tsv",
-            "query-id\tcorpus-id\tscore\ngood\tb\t1\nempty\tb\t1\nalone\tnowhere\t1\ngood\tb\n",
+            "query-id\tcorpus-id\tscore\ngood\tb\t1\nempty\tb\t1\nalone\tnowhere\t1\ngood\tb\n无\tb\t1\ngone\tb\t1\n",
         );
         let set = EvaluationSet::read(folder.path(), "queries.jsonl", "qrels.tsv").unwrap();
         assert_eq!((set.documents.len(), set.questions.len()), (1, 1));
@@ -408,12 +451,15 @@ mod tests {
         let said = said.into_iter().chain([
             "queries.jsonl line 4: ",
             "queries.jsonl line 2: question `empty` is empty",
+            "queries.jsonl line 3: question `other part` has no row in ",
             "queries.jsonl line 5: ",
+            "queries.jsonl line 6: question `good` is there already",
+            "queries.jsonl does not have: 2 (`gone`, `无`)",
         ]);
         for (line, said) in set.left_out.iter().zip(said) {
             assert!(line.contains(said), "{said} is not in {line}");
         }
-        assert_eq!(set.left_out.len(), 6, "{:?}", set.left_out);
+        assert_eq!(set.left_out.len(), 9, "{:?}", set.left_out);
     }
 
     #[test]

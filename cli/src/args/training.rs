@@ -99,7 +99,7 @@ pub struct CleanTraining {
     #[arg(long, value_name = "N", default_value_t = 90)]
     pub longest: usize,
     /// Share of common shingles from which two questions are the same, 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.8)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = share)]
     pub similarity: f64,
     /// Without a reranker: the passage is among so many hits of its question. What the present
     /// model ranks low is worth learning, so this is a wide net
@@ -121,6 +121,13 @@ pub struct CleanTraining {
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok();
+    share
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| "it must be a number from 0 to 1".to_owned())
 }
 
 /// `training export`.

@@ -8,7 +8,7 @@ use tributary_eval::calibrate::{Fit, halved};
 use tributary_eval::calibration::SIGNALS;
 use tributary_eval::{Calibration, Collection, EvaluationSet};
 
-use super::eval::{Bars, OwnFolder, in_pipeline, own_config};
+use super::eval::{Bars, OwnFolder, in_pipeline, own_config, tell_left_out};
 use crate::app;
 use crate::args::{EvalCalibrate, Global};
 use crate::config::Config;
@@ -20,6 +20,7 @@ pub fn run(global: &Global, config: &Config, calibrate: &EvalCalibrate) -> Resul
     let mut collection = Collection::default();
     for folder in &calibrate.sets {
         let set = EvaluationSet::read(folder, "queries.jsonl", "qrels.tsv")?;
+        tell_left_out(&set);
         let set = halved(set, calibrate.limit);
         let config = own_config(config, None, &own_folder.path.join(&set.name));
         let added = in_pipeline(&set, &config, async |pipeline, _| {

@@ -22,6 +22,8 @@ use crate::args::{EmbedderChoice, EvalRun, Global, Service};
 use crate::config::Config;
 use crate::print::{self, Outcome};
 
+/// Lines of what is left out that a person is shown.
+pub(super) const SHOWN_LEFT_OUT: usize = 20;
 const STAGES: [Service; 4] = [
     Service::Ingest,
     Service::Chunk,
@@ -34,6 +36,7 @@ const STAGES: [Service; 4] = [
 pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> {
     super::eval_answers::check_level(eval)?;
     let set = EvaluationSet::read(&eval.set, &eval.queries, &eval.qrels)?;
+    tell_left_out(&set);
     let set = limited(set, eval.limit).of_source(&eval.source);
     let store = eval_runs::store(config, &eval.store);
     let own_folder = OwnFolder::choose(global)?;
@@ -54,6 +57,24 @@ pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> 
         (true, 0) => Outcome::Done,
         (true, _) => Outcome::PartlyFailed,
     })
+}
+
+/// Says what of a set cannot be used, before anything of it is published.
+pub(super) fn tell_left_out(set: &EvaluationSet) {
+    if let Some(text) = left_out(&set.left_out) {
+        print::note(&text);
+    }
+}
+
+/// What is left out, a line each, for a person: the first ones, where there are many.
+pub(super) fn left_out(lines: &[String]) -> Option<String> {
+    let mut shown: Vec<String> = lines.iter().take(SHOWN_LEFT_OUT).cloned().collect();
+    let more = lines.len().saturating_sub(SHOWN_LEFT_OUT);
+    if more > 0 {
+        shown.push(format!("and {more} more"));
+    }
+    let text = format!("left out {}: {}", lines.len(), shown.join("\n         "));
+    (!lines.is_empty()).then_some(text)
 }
 
 fn limited(mut set: EvaluationSet, limit: Option<usize>) -> EvaluationSet {
@@ -276,12 +297,25 @@ fn describe(report: &Report) -> String {
     if let Some(run) = &report.run {
         lines.push(format!("kept as {run} (tributary eval runs)"));
     }
-    if !report.left_out.is_empty() {
-        lines.push(format!(
-            "left out {}: {}",
-            report.left_out.len(),
-            report.left_out.join("\n         ")
-        ));
-    }
+    lines.extend(left_out(&report.left_out));
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_lines_that_are_left_out_the_first_are_shown() {
+        let lines =
+            |count: usize| -> Vec<String> { (0..count).map(|at| format!("l{at}")).collect() };
+        assert_eq!(left_out(&[]), None);
+        assert_eq!(
+            left_out(&lines(2)).as_deref(),
+            Some("left out 2: l0\n         l1")
+        );
+        let many = left_out(&lines(SHOWN_LEFT_OUT + 3)).unwrap_or_default();
+        assert!(many.starts_with("left out 23: l0\n"), "{many}");
+        assert!(many.ends_with(" l19\n         and 3 more"), "{many}");
+    }
 }

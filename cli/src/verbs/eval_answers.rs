@@ -15,7 +15,7 @@ use tributary_eval::runner::Pipeline;
 use tributary_models::chat::Role;
 use tributary_schemas::ask::Workflow;
 
-use super::eval::{Bars, OwnFolder, in_pipeline, own_config, settings};
+use super::eval::{Bars, OwnFolder, in_pipeline, left_out, own_config, settings, tell_left_out};
 use super::{eval_diagnosis, eval_runs};
 use crate::app;
 use crate::args::{EvalRun, Global};
@@ -27,6 +27,7 @@ use crate::print::{self, Outcome};
 pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> {
     let wanted = wanted(eval)?;
     let set = EvaluationSet::read(&eval.set, &eval.queries, &eval.qrels)?;
+    tell_left_out(&set);
     let set = limited(set, eval).of_source(&eval.source);
     let keep = eval.answers.as_deref().map(Kept::create).transpose()?;
     let own_folder = OwnFolder::choose(global)?;
@@ -141,9 +142,8 @@ fn describe(report: &AnswerReport) -> String {
         writeln!(text, "{line}").ok();
     }
     describe_costs(report, &mut text);
-    if !report.left_out.is_empty() {
-        let (count, lines) = (report.left_out.len(), report.left_out.join("\n         "));
-        writeln!(text, "left out {count}: {lines}").ok();
+    if let Some(lines) = left_out(&report.left_out) {
+        writeln!(text, "{lines}").ok();
     }
     text
 }

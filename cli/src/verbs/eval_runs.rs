@@ -146,7 +146,8 @@ fn describe(comparison: &Comparison, limit: usize) -> String {
 }
 
 fn measure(measure: &MeasureDifference) -> String {
-    let sure = match measure.is_certain() {
+    let is_same = measure.difference == 0.0;
+    let sure = match is_same || measure.is_certain() {
         true => "",
         false => "  may be chance",
     };

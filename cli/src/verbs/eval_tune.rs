@@ -7,8 +7,9 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 use tributary_eval::EvaluationSet;
 use tributary_eval::tune::{CONFIGURED, Collected, FOLDS, Gain, Rule, Tuning, Way, tune};
+use tributary_retrieval::{FEATURES, VectorWeight, WeightKind};
 
-use super::eval::{Bars, OwnFolder, in_pipeline, own_config};
+use super::eval::{Bars, OwnFolder, SHOWN_LEFT_OUT, in_pipeline, own_config, tell_left_out};
 use crate::app;
 use crate::args::{EvalTune, Global};
 use crate::config::Config;
@@ -21,6 +22,7 @@ pub fn run(global: &Global, config: &Config, verb: &EvalTune) -> Result<Outcome>
     let sets = verb.sets.iter();
     let sets = sets.map(|folder| EvaluationSet::read(folder, &verb.queries, &verb.qrels));
     let sets: Vec<EvaluationSet> = sets.collect::<Result<_>>()?;
+    sets.iter().for_each(tell_left_out);
     let own_folder = OwnFolder::choose(global)?;
     let mut collected = Collected::default();
     let mut model = String::new();
@@ -38,9 +40,12 @@ pub fn run(global: &Global, config: &Config, verb: &EvalTune) -> Result<Outcome>
         });
         app::block_on(added)?;
     }
-    let configured = Rule::configured(&config.query_api.retrieval.vector_weight, &model);
-    let tuning = tune(&collected, configured)?;
-    let text = describe(&tuning, &model);
+    let configured = &config.query_api.retrieval.vector_weight;
+    let tuning = tune(&collected, Rule::configured(configured, &model))?;
+    if let Some(said) = stand_in(configured, &model) {
+        print::note(&said);
+    }
+    let text = describe(&tuning, configured, &model);
     if let Some(file) = &verb.write {
         fs::write(file, &text).with_context(|| format!("cannot write {}", file.display()))?;
     }
@@ -49,35 +54,74 @@ pub fn run(global: &Global, config: &Config, verb: &EvalTune) -> Result<Outcome>
 }
 
 /// A section of the configuration, with the figures and the way back as comments.
-fn describe(tuning: &Tuning, model: &str) -> String {
+fn describe(tuning: &Tuning, configured: &VectorWeight, model: &str) -> String {
     let mut text = String::new();
+    if let Some(said) = stand_in(configured, model) {
+        writeln!(text, "# {said}").ok();
+    }
     describe_sets(tuning, &mut text);
     for way in &tuning.ways {
         describe_way(way, tuning, &mut text);
     }
-    for reason in &tuning.left_out {
+    for reason in tuning.left_out.iter().take(SHOWN_LEFT_OUT) {
         writeln!(text, "# left out: {reason}").ok();
     }
-    let (ways, before): (Vec<&Way>, Vec<&Way>) =
-        tuning.ways.iter().partition(|way| way.name != CONFIGURED);
-    let Some(before) = before.first().map(|way| way.rule) else {
-        return text;
-    };
-    let kind = if tuning.best == CONFIGURED {
-        text.push_str("# No way certainly gains over the configured one, which stays.\n");
-        before.kind()
-    } else {
-        &tuning.best
-    };
-    let fitted: Vec<Rule> = match tuning.best == CONFIGURED {
-        true => vec![before],
-        false => ways.iter().map(|way| way.rule).collect(),
-    };
+    if let Some(more @ 1..) = tuning.left_out.len().checked_sub(SHOWN_LEFT_OUT) {
+        writeln!(text, "# left out: {more} more").ok();
+    }
+    let before = configured_section(configured);
+    if tuning.best == CONFIGURED {
+        text.push_str("# No way certainly gains over the configured one, which stays:\n\n");
+        return text + &before;
+    }
+    let fitted = tuning.ways.iter().filter(|way| way.name != CONFIGURED);
+    let fitted: Vec<Rule> = fitted.map(|way| way.rule).collect();
     text.push('\n');
-    text.push_str(&section(kind, &fitted, model));
+    text.push_str(&section(&tuning.best, &fitted, model));
     text.push_str("\n# What was configured, to go back to:\n");
-    for line in section(before.kind(), &[before], model).lines() {
-        writeln!(text, "# {line}").ok();
+    for line in before.lines() {
+        writeln!(text, "{}", format!("# {line}").trim_end()).ok();
+    }
+    text
+}
+
+/// Says that the configured coefficients do not hold with this embedding model, where that is so.
+fn stand_in(configured: &VectorWeight, model: &str) -> Option<String> {
+    let is_other = configured.kind == WeightKind::Adaptive && !configured.adapts(model);
+    is_other.then(|| {
+        format!(
+            "{SECTION}.kind is \"adaptive\" for embedding models named {}…; this one is {model}, so that searches go \
+             by length: \"{CONFIGURED}\" is that here",
+            configured.adaptive.model
+        )
+    })
+}
+
+/// The section as it is configured, whichever kind takes effect.
+fn configured_section(configured: &VectorWeight) -> String {
+    let VectorWeight {
+        kind,
+        fixed,
+        base,
+        range,
+        midpoint_tokens,
+        slope_tokens,
+        adaptive,
+    } = configured;
+    let kind = match kind {
+        WeightKind::Fixed => "fixed",
+        WeightKind::Length => "length",
+        WeightKind::Adaptive => "adaptive",
+    };
+    let model = toml::Value::from(adaptive.model.as_str());
+    let mut text = format!(
+        "[{SECTION}]\nkind = \"{kind}\"\nfixed = {fixed:?}\nbase = {base:?}\nrange = {range:?}\n\
+         midpoint_tokens = {midpoint_tokens:?}\nslope_tokens = {slope_tokens:?}\n\n\
+         [{SECTION}.adaptive]\nmodel = {model}\nintercept = {:?}\n",
+        adaptive.intercept
+    );
+    for (key, value) in FEATURES.into_iter().zip(adaptive.coefficients()) {
+        writeln!(text, "{key} = {value:?}").ok();
     }
     text
 }
@@ -134,4 +178,39 @@ fn section(kind: &str, rules: &[Rule], model: &str) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use tributary_retrieval::AdaptiveWeight;
+
+    #[test]
+    fn the_configured_section_is_what_was_configured() {
+        let mut configured = VectorWeight {
+            kind: WeightKind::Adaptive,
+            fixed: 0.5,
+            base: 0.4,
+            range: 0.3,
+            midpoint_tokens: 8.0,
+            slope_tokens: 1e-7,
+            adaptive: AdaptiveWeight {
+                model: "e5 \"base\"".to_owned(),
+                intercept: -0.123_456,
+                keyword_spread: 1.0,
+                vector_spread: 33.25,
+            },
+        };
+        let text = configured_section(&configured);
+        let read: toml::Value = toml::from_str(&text).unwrap();
+        let read = &read["query_api"]["retrieval"]["vector_weight"];
+        let read: VectorWeight = read.clone().try_into().unwrap();
+        assert_eq!(format!("{read:?}"), format!("{configured:?}"), "{text}");
+        let said = stand_in(&configured, "hashing").unwrap();
+        assert!(said.contains("this one is hashing"), "{said}");
+        assert_eq!(stand_in(&configured, "e5 \"base\" small"), None);
+        configured.kind = WeightKind::Fixed;
+        assert_eq!(stand_in(&configured, "hashing"), None);
+    }
 }

@@ -49,3 +49,6 @@ mod set_status;
 pub mod tables;
 pub mod training;
 mod verify;
+
+/// Said where a verb reads documents and its conditions let none through.
+const NO_DOCUMENT: &str = "no document that can be found meets the conditions";

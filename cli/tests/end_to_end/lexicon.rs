@@ -155,4 +155,12 @@ fn what_cannot_be_read_is_said() {
         .run(["lexicon", "build", "c.jsonl", "--output", "t.txt"])
         .refused(1, &["c.jsonl has no candidates"]);
     assert!(!workspace.path("t.txt").exists());
+    workspace
+        .run(["lexicon", "build", "c.jsonl", "--output", "./c.jsonl"])
+        .refused(1, &["--output ./c.jsonl is a file that is read"]);
+    let discover = ["lexicon", "discover", "--set", "nosuch", "--output"];
+    workspace
+        .run(discover.iter().chain(&["none.jsonl"]))
+        .refused(1, &["no document that can be found meets the conditions"]);
+    assert!(!workspace.path("none.jsonl").exists());
 }

@@ -318,3 +318,18 @@ fn use_it(workspace: Workspace) {
     );
     assert!(list(&report, "/settings/degraded").is_empty(), "{report}");
 }
+
+#[test]
+fn settings_that_leave_nothing_are_refused() {
+    let workspace = Workspace::new();
+    for similarity in ["2", "NaN", "-0.1", "much"] {
+        let option = format!("--similarity={similarity}");
+        workspace
+            .run(["training", "clean", "pairs", option.as_str()])
+            .refused(2, &["it must be a number from 0 to 1"]);
+    }
+    let bounds = ["--shortest", "9", "--longest", "8"];
+    workspace
+        .run(["training", "clean", "pairs"].iter().chain(&bounds))
+        .refused(1, &["--shortest 9 is more than --longest 8"]);
+}

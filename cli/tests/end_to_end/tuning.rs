@@ -55,7 +55,10 @@ fn what_is_fitted_is_a_configuration() {
     );
 
     let written = std::fs::read_to_string(workspace.path("weight.toml")).unwrap();
-    assert!(written.contains("kind = \"length\""), "{written}");
+    assert!(
+        written.contains("kind = \"adaptive\"") && written.contains("go by length"),
+        "what is configured stays, and what took effect is said: {written}"
+    );
     let run = workspace.json([
         "eval",
         "run",
@@ -68,7 +71,7 @@ fn what_is_fitted_is_a_configuration() {
     ]);
     assert_eq!(
         run["settings"]["retrieval"]["vector_weight"]["kind"],
-        "length"
+        "adaptive"
     );
 
     workspace.write("set/qrels.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\n");

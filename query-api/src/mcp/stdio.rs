@@ -88,13 +88,10 @@ pub async fn bridge(
         output: sender,
     });
     let mut calls = Calls::default();
-    let mut lines = input.lines();
-    loop {
-        let line = lines.next_line().await;
-        match line.map_err(|error| broken("cannot read from the client", &error))? {
-            Some(line) => bridge.take(&line, &mut calls).await,
-            None => break,
-        }
+    let failed = |error: std::io::Error| broken("cannot read from the client", &error);
+    let mut lines = input.split(b'\n');
+    while let Some(line) = lines.next_segment().await.map_err(failed)? {
+        bridge.take(&line, &mut calls).await;
     }
     calls.finish().await;
     drop(bridge);
@@ -132,8 +129,8 @@ fn is_opening(message: &Value) -> bool {
 
 impl Bridge {
     /// Sends the message of a line, or ends the call that it gives up.
-    async fn take(self: &Arc<Self>, line: &str, calls: &mut Calls) {
-        if line.trim().is_empty() {
+    async fn take(self: &Arc<Self>, line: &[u8], calls: &mut Calls) {
+        if line.trim_ascii().is_empty() {
             return;
         }
         let Some(message) = self.parsed(line).await else {
@@ -147,9 +144,9 @@ impl Bridge {
         }
     }
 
-    /// The message of a line; a line that is no JSON is answered as JSON-RPC says.
-    async fn parsed(&self, line: &str) -> Option<Value> {
-        match serde_json::from_str(line) {
+    /// The message of a line; a line that is no JSON, or no UTF-8, is answered as JSON-RPC says.
+    async fn parsed(&self, line: &[u8]) -> Option<Value> {
+        match serde_json::from_slice(line) {
             Ok(message) => Some(message),
             Err(error) => {
                 self.fail(Value::Null, -32700, format!("the line is no JSON: {error}"))
@@ -341,8 +338,8 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_server_every_request_is_answered_with_the_reason() {
-        let input = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\"}\nno json\n\n\
-            {\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+        let input = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\"}\nno json\n\r\n\
+            {\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"\xff\xfe\"}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
         let (output, reader) = tokio::io::duplex(1 << 16);
         let server = Server {
             base: "http://127.0.0.1:1",
@@ -358,11 +355,11 @@ mod tests {
             );
         }
         answers.sort_by_key(|answer| answer["id"].as_i64());
-        assert_eq!(answers.len(), 2, "{answers:?}");
-        assert_eq!(
-            answers.first().map(|answer| &answer["error"]["code"]),
-            Some(&json!(-32700))
-        );
+        let codes: Vec<&Value> = answers
+            .iter()
+            .map(|answer| &answer["error"]["code"])
+            .collect();
+        assert_eq!(codes, [-32700, -32700, -32603], "{answers:?}");
         let message = answers
             .last()
             .and_then(|answer| answer["error"]["message"].as_str());

@@ -38,8 +38,11 @@ struct Report {
 
 /// Writes the lexicon.
 pub fn run(config: &Config, build: &BuildLexicon) -> Result<Outcome> {
+    let verdict_files = verdict_files(build);
+    let inputs = verdict_files.iter().chain(&build.questions);
+    files::refuse_input(&build.output, inputs.chain([&build.candidates]))?;
     let mut candidates = files::candidates(&build.candidates)?;
-    let verdicts = files::verdicts(&verdict_files(build))?;
+    let verdicts = files::verdicts(&verdict_files)?;
     let current = Lexicon::from_files(&config.taxonomy.lexicon_files)?;
     judge(&mut candidates, &verdicts, &current);
     let taken: Vec<&Candidate> = candidates

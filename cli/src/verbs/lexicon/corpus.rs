@@ -14,6 +14,8 @@ const PAGE: usize = 500;
 /// What was read of a corpus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Read {
+    /// Documents that meet the conditions.
+    pub documents: usize,
     /// Documents that have more passages than the server gives of one: the rest was not read.
     pub partly: usize,
 }
@@ -30,6 +32,7 @@ pub fn read(client: &Client, wanted: &Discover, mut take: impl FnMut(&[Passage])
         let page: DocumentPage = client.get(&path)?;
         bar.set_length(page.total);
         for row in &page.documents {
+            read.documents += 1;
             read_one(client, &row.last_attempt.document_id, &mut read, &mut take)?;
             bar.inc(1);
         }

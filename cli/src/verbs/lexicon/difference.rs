@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 use tributary_taxonomy::Analyzer;
+
+use super::files;
 
 /// Questions that are looked at.
 const MAXIMUM_QUESTIONS: usize = 1000;
@@ -31,8 +33,7 @@ pub struct Change {
 
 /// Cuts the first questions of a file with both analyzers.
 pub fn read(file: &Path, before: &Analyzer, after: &Analyzer) -> Result<Difference> {
-    let name = file.display();
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+    let text = files::text(file)?;
     let questions = text.lines().filter_map(question).take(MAXIMUM_QUESTIONS);
     let mut difference = Difference::default();
     for question in questions {

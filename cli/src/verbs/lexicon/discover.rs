@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::Serialize;
+use tributary_schemas::{Error, ErrorKind};
 use tributary_taxonomy::Lexicon;
 use tributary_taxonomy::discovery::{Candidate, Discovery, Found, Knowledge, Ranking, rank};
 
@@ -12,6 +13,7 @@ use crate::args::{Discover, Global, Service};
 use crate::client::Client;
 use crate::config::Config;
 use crate::print::{self, Outcome};
+use crate::verbs::NO_DOCUMENT;
 
 /// Candidates that are shown.
 const SHOWN: usize = 20;
@@ -93,6 +95,11 @@ fn from_documents(
         }
     })?;
     client.close()?;
+    if read.documents == 0 {
+        let error = Error::new(ErrorKind::NotFound, NO_DOCUMENT);
+        let hint = "`tributary documents list` shows what is there";
+        return Err(error.with_hint(hint).into());
+    }
     let found = discovery.finish(discover.minimum_count);
     if let Some(file) = &discover.synonyms {
         write_synonyms(file, &found)?;

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use tributary_schemas::{Error, ErrorKind};
 use tributary_taxonomy::discovery::{Candidate, Verdict, Verdicts};
@@ -12,10 +12,39 @@ use tributary_taxonomy::discovery::{Candidate, Verdict, Verdicts};
 /// Name of the file of verdicts beside the candidates.
 const VERDICTS: &str = "verdicts.jsonl";
 
+/// The text of a file, without the byte order mark that some editors put first.
+pub fn text(file: &Path) -> Result<String> {
+    let read = fs::read_to_string(file);
+    let mut text = read.with_context(|| format!("cannot read {}", file.display()))?;
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
+    }
+    Ok(text)
+}
+
+/// Refuses an output that would replace one of the files that are read.
+pub fn refuse_input<'a>(
+    output: &Path,
+    inputs: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<()> {
+    let Ok(place) = output.canonicalize() else {
+        return Ok(());
+    };
+    for input in inputs {
+        let is_same = input.canonicalize().is_ok_and(|input| input == place);
+        ensure!(
+            !is_same,
+            "--output {} is a file that is read, and would be replaced\nhint: name another file",
+            output.display()
+        );
+    }
+    Ok(())
+}
+
 /// Reads a file of candidates.
 pub fn candidates(file: &Path) -> Result<Vec<Candidate>> {
     let name = file.display();
-    let text = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+    let text = text(file)?;
     let mut candidates = Vec::new();
     for (index, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
@@ -46,8 +75,7 @@ pub fn verdicts(files: &[PathBuf]) -> Result<Verdicts> {
     let mut verdicts = Verdicts::default();
     for file in files {
         let name = file.display().to_string();
-        let text = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
-        verdicts.read(&name, &text)?;
+        verdicts.read(&name, &text(file)?)?;
     }
     Ok(verdicts)
 }
@@ -106,5 +134,26 @@ impl Kept {
         let failed = || format!("cannot write {}", self.name);
         self.file.write_all(lines.as_bytes()).with_context(failed)?;
         self.file.sync_data().with_context(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_byte_order_mark_is_no_text_and_an_input_is_no_output() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let line =
+            "{\"term\": \"页表\", \"decision\": \"yes\", \"reviewer\": \"a\", \"at_ms\": 1}\n";
+        fs::write(path("v.jsonl"), format!("\u{feff}{line}")).unwrap();
+        assert_eq!(text(&path("v.jsonl")).unwrap(), line);
+        assert_eq!(verdicts(&[path("v.jsonl")]).unwrap().total(), 1);
+        let inputs = [path("nowhere"), path("v.jsonl")];
+        let around = folder.path().join(".").join("v.jsonl");
+        assert!(refuse_input(&around, &inputs).is_err());
+        assert!(refuse_input(&path("nowhere"), &inputs).is_ok());
     }
 }

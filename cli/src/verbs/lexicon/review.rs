@@ -3,19 +3,24 @@
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind};
 use tributary_taxonomy::discovery::{Candidate, Decision, Standing, Verdict, Verdicts};
 
 use super::files::{self, Kept};
+use crate::app;
 use crate::args::Review;
 use crate::print::{self, Outcome};
 
 /// What each answer means.
-const KEYS: &str = "y yes, n no, s skip, u undo the last, q quit";
+const KEYS: &str = "y yes, n no, s skip, u undo the last, q quit; Enter after each";
+/// Terms of no candidate that are named.
+const NAMED: usize = 5;
 
 /// What a review came to.
 #[derive(Debug, Default, Serialize)]
@@ -65,7 +70,12 @@ pub fn run(review: &Review) -> Result<Outcome> {
         given: Vec::new(),
     };
     match taken {
-        Some(taken) => session.take(&taken)?,
+        Some(taken) => {
+            if let Some(said) = of_no_candidate(&taken, &candidates) {
+                print::note(&said);
+            }
+            session.take(&taken)?;
+        }
         None => session.ask(&queue(&candidates, &session.verdicts, review))?,
     }
     let report = session.finish(&candidates);
@@ -93,7 +103,7 @@ fn queue<'a>(
 
 fn taken_from(file: &Path, reviewer: &str) -> Result<Vec<Verdict>> {
     let name = file.display();
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+    let text = files::text(file)?;
     let lines = text.lines().enumerate();
     lines
         .filter(|(_, line)| !line.trim().is_empty())
@@ -113,6 +123,69 @@ fn taken_from(file: &Path, reviewer: &str) -> Result<Vec<Verdict>> {
             })
         })
         .collect()
+}
+
+/// Says which verdicts are on terms that are no candidates: spelt in another way, or of an earlier
+/// round.
+fn of_no_candidate(taken: &[Verdict], candidates: &[Candidate]) -> Option<String> {
+    // Verdicts know which spellings are one term.
+    let mut known = Verdicts::default();
+    for candidate in candidates {
+        known.add(&Verdict {
+            term: candidate.term.clone(),
+            decision: Decision::Yes,
+            reviewer: String::new(),
+            at_ms: 0,
+        });
+    }
+    let others = taken.iter().map(|verdict| verdict.term.as_str());
+    let others: Vec<&str> = others
+        .filter(|term| known.standing(term).is_empty())
+        .collect();
+    let first: Vec<&str> = others.iter().take(NAMED).copied().collect();
+    let more = if others.len() > NAMED { ", …" } else { "" };
+    let said = format!(
+        "{} on terms that are no candidates, kept all the same: {}{more}",
+        print::count(others.len(), "verdict"),
+        first.join(", ")
+    );
+    (!others.is_empty()).then_some(said)
+}
+
+/// Answers as they are typed: `None` at the end of the input, and after Ctrl-C, which then ends a
+/// review as `q` does. The two threads end with the process.
+struct Answers(mpsc::Receiver<Option<std::io::Result<String>>>);
+
+impl Answers {
+    fn open() -> Self {
+        let (sender, receiver) = mpsc::channel();
+        let interrupted = sender.clone();
+        thread::spawn(move || {
+            let heard = app::block_on(tokio::signal::ctrl_c());
+            if heard.is_ok() {
+                let _ended = interrupted.send(None);
+            }
+        });
+        thread::spawn(move || {
+            let lines = std::io::stdin().lock().lines().map(Some);
+            for line in lines.chain([None]) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Self(receiver)
+    }
+
+    fn next(&self) -> Result<Option<String>> {
+        print::prompt("> ");
+        let answer = self.0.recv().ok().flatten();
+        if answer.is_none() {
+            // What follows does not stand behind the prompt.
+            print::note("");
+        }
+        Ok(answer.transpose()?)
+    }
 }
 
 fn now_ms() -> i64 {
@@ -143,11 +216,11 @@ impl Session {
         if !queue.is_empty() {
             print::note(KEYS);
         }
-        let mut answers = std::io::stdin().lock().lines();
+        let answers = Answers::open();
         let mut at = 0;
         while let Some(candidate) = queue.get(at) {
             print::note(&shown(candidate, &self.verdicts, (at + 1, queue.len())));
-            let Some(answer) = answers.next().transpose()? else {
+            let Some(answer) = answers.next()? else {
                 break;
             };
             match answer.trim().to_lowercase().as_str() {
@@ -255,4 +328,30 @@ fn describe(report: &Report, review: &Review) -> String {
         report.open,
         report.disputed
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tributary_taxonomy::discovery::Discovery;
+
+    #[test]
+    fn verdicts_on_terms_of_no_candidate_are_named_with_their_count() {
+        let mut discovery = Discovery::default();
+        discovery.begin_document();
+        discovery.add_passage("**地址转换** (Address Translation) 用页表。地址转换很快。");
+        let candidates = discovery.finish(1).candidates;
+        let verdict = |term: &str| Verdict {
+            term: term.to_owned(),
+            decision: Decision::No,
+            reviewer: "ann".to_owned(),
+            at_ms: 0,
+        };
+        let known = [verdict("地址转换"), verdict("address translation")];
+        assert_eq!(of_no_candidate(&known, &candidates), None);
+        let mixed = [verdict("地址转换"), verdict("别的"), verdict("other")];
+        let said = of_no_candidate(&mixed, &candidates).unwrap_or_default();
+        assert!(said.starts_with("2 verdicts on terms"), "{said}");
+        assert!(said.ends_with(": 别的, other"), "{said}");
+    }
 }

@@ -1,6 +1,6 @@
 //! `tributary training clean DIR`.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde::Serialize;
 use tributary_eval::training::clean::relevance::RelevanceLimits;
 use tributary_eval::training::clean::{CleanReport, CleanSettings, clean};
@@ -22,6 +22,12 @@ fn name(value: &impl Serialize) -> String {
 
 /// Writes those that are kept and those that are dropped, each to its file.
 pub fn run(global: &Global, config: &Config, wanted: &CleanTraining) -> Result<Outcome> {
+    ensure!(
+        wanted.shortest <= wanted.longest,
+        "--shortest {} is more than --longest {}: no question would be left",
+        wanted.shortest,
+        wanted.longest
+    );
     let pairs: Vec<Pair> = files::read(&wanted.folder.join(files::PAIRS))?;
     let index = Index {
         client: match wanted.without_index {

@@ -21,6 +21,7 @@ use crate::args::{GenerateTraining, Global, QuestionLanguageChoice, Service};
 use crate::client::Client;
 use crate::config::Config;
 use crate::print::{self, Outcome};
+use crate::verbs::NO_DOCUMENT;
 
 /// What a run did; `--format json` prints it.
 #[derive(Debug, Default, Serialize)]
@@ -82,7 +83,7 @@ pub fn run(global: &Global, config: &Config, wanted: &GenerateTraining) -> Resul
 fn nothing_to_ask_about(read: &Read) -> anyhow::Error {
     let left_out: usize = read.left_out.values().sum();
     let message = match left_out {
-        0 => "no document that can be found meets the conditions".to_owned(),
+        0 => NO_DOCUMENT.to_owned(),
         _ => format!("none of {left_out} passages can be asked about"),
     };
     let hint = "`tributary documents list` shows what is there; --shortest takes shorter passages";
