@@ -118,6 +118,7 @@ test("who closed the dialog comes back to it, signs in and out, and sees no erro
   await dialogOf(page).waitFor({ state: "detached" });
   await page.getByText("Sign in to see this.").waitFor();
   assert.equal(await page.locator(".notice.bad").count(), 0);
+  assert.deepEqual(await menu(page), []);
   await assertAccessible(page, "signed out");
   await page.getByRole("button", { name: "Sign in" }).click();
   await enter(page, keys.reader.secret);

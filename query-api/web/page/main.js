@@ -82,7 +82,7 @@ function Header({ view, isSignedOut, onSignIn }) {
   return html`<header>
     <a class="brand" href=${address(firstView())}><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 3c0 7 8 6 8 12v6M20 3c0 7-8 6-8 12M12 3v5" /></svg>Tributary</a>
     <nav aria-label=${t("nav")}>
-      ${Object.keys(VIEWS).filter(mayView).map((name) => html`<a key=${name} href=${address(name)} aria-current=${name === view ? "page" : undefined}>${t(`view.${name}`)}${name === "dead-letters" && dead && html` <span class="count">${dead}</span>`}</a>`)}
+      ${!isSignedOut && Object.keys(VIEWS).filter(mayView).map((name) => html`<a key=${name} href=${address(name)} aria-current=${name === view ? "page" : undefined}>${t(`view.${name}`)}${name === "dead-letters" && dead && html` <span class="count">${dead}</span>`}</a>`)}
     </nav>
     <div class="tools"><${Health} />${isSignedOut && html`<button type="button" onClick=${onSignIn}>${t("signIn")}</button>`}${isSignedIn() && html`<${SignOutButton} />`}<${LanguageButton} /><${ThemeButton} /></div>
   </header>`;
