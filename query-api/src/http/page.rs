@@ -62,6 +62,7 @@ const PAGE_FILES: &[File] = files![
     "parts/together.js",
     "parts/virtual_rows.js",
     "router.js",
+    "session.js",
     "style.css",
     "vendor/hooks.js",
     "vendor/htm.LICENSE.txt",

@@ -4,18 +4,10 @@ import { t } from "./words.js";
 const BUSY = 429;
 const KEY_WANTED = 401;
 const keyListeners = new Set();
-let isKeyWanted = false;
 
-/** Calls `listener` when the server wants a key that it was not shown, at once where it wanted one already. Gives what ends that. */
+/** Calls `listener` whenever the server wants a key that it was not shown. */
 export function onKeyWanted(listener) {
   keyListeners.add(listener);
-  if (isKeyWanted) listener();
-  return () => keyListeners.delete(listener);
-}
-
-function wantKey() {
-  isKeyWanted = true;
-  keyListeners.forEach((listener) => listener());
 }
 
 /** A refusal: `message`, and where the server gave them `hint`, `trace`, `status`, `code`. */
@@ -28,7 +20,7 @@ export class Problem extends Error {
 
 function problemOf(response, body) {
   if (response.status === BUSY) return busy(response, body);
-  if (response.status === KEY_WANTED) wantKey();
+  if (response.status === KEY_WANTED) keyListeners.forEach((listener) => listener());
   const message = body?.detail ?? `${response.status} ${response.statusText}`;
   return new Problem(message, { hint: body?.hint, trace: body?.trace_id, status: response.status, code: body?.code });
 }

@@ -1,6 +1,7 @@
 // News of the server: one stream of events for the whole page. While it cannot be had, the page asks again every few seconds and says so.
 // A page that is not seen has none: a browser has few connections for all pages of a server, and streams of many would leave none to ask by.
 import { useEffect, useState } from "./html.js";
+import { isSignedOut, reads } from "./session.js";
 
 const ASK_AGAIN_MS = 5000;
 const listeners = new Set();
@@ -35,6 +36,10 @@ document.addEventListener("visibilitychange", () => {
 
 function connect() {
   if (source || document.hidden) return;
+  if (isSignedOut() || !reads()) { // the stream would be refused; who may not read asks again
+    setLive(false);
+    return;
+  }
   source = new EventSource("v1/events");
   source.onopen = () => {
     setLive(true);

@@ -4,6 +4,8 @@ import { address, go, useRoute } from "./router.js";
 import { currentLanguage, LANGUAGES, preferredLanguage, speak, t, useLanguage } from "./words.js";
 import { kept, keep } from "./kept.js";
 import { useLive } from "./live.js";
+import { isSignedIn, mayView, readSession, useSignedOut } from "./session.js";
+import { Empty } from "./parts/notice.js";
 import { SignIn, SignOutButton } from "./parts/sign_in.js";
 import { Ask } from "./views/ask.js";
 import { DeadLetters, useDeadLetterCount } from "./views/dead_letters.js";
@@ -33,20 +35,32 @@ const VIEWS = {
 function App() {
   const language = useLanguage();
   const route = useRoute();
-  const view = route.view in VIEWS ? route.view : "search";
+  const isSignedOut = useSignedOut();
+  const [isSigningIn, setSigningIn] = useState(false);
+  useEffect(() => setSigningIn(isSignedOut), [isSignedOut]);
+  const view = route.view in VIEWS ? route.view : firstView();
   const main = useRef(null);
   useEffect(() => {
     document.title = `${t(`view.${view}`)} – Tributary`;
   }, [view, language]);
   useEffect(() => onSlash(view), [view]);
-  const View = view === "documents" && route.id ? DocumentView : VIEWS[view];
+  const signIn = () => setSigningIn(true);
   return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${t("skip")}</a>
-    <${Header} view=${view} /><${SignIn} />
+    <${Header} view=${view} isSignedOut=${isSignedOut} onSignIn=${signIn} />${isSigningIn && html`<${SignIn} onClose=${() => setSigningIn(false)} />`}
     <main id="main" tabindex="-1" ref=${main} key=${`${language} ${view} ${KEEPS_ITS_STATE.includes(view) ? "" : route.id ?? ""}`}>
       <h1 class=${["search", "ask"].includes(view) || route.id ? "hidden" : ""}>${t(`view.${view}`)}</h1>
       ${route.view && !(route.view in VIEWS) && html`<p class="notice">${t("view.unknown", { view: route.view })}</p>`}
-      <${View} id=${route.id} parameters=${route.parameters} />
+      ${isSignedOut ? html`<${Empty}>${t("signIn.toSee")}<//>` : html`<${View} view=${view} route=${route} />`}
     </main>`;
+}
+
+/** The first view of the menu: where an address of none leads. */
+const firstView = () => Object.keys(VIEWS).find(mayView) ?? "search";
+
+function View({ view, route: { id, parameters } }) {
+  const isDocument = view === "documents" && id;
+  if (!mayView(isDocument ? "search" : view)) return html`<${Empty}>${t("view.denied")}<//>`;
+  return html`<${isDocument ? DocumentView : VIEWS[view]} id=${id} parameters=${parameters} />`;
 }
 
 /** `/` goes to the question from everywhere: to that of the view, or to the search. */
@@ -55,6 +69,7 @@ function onSlash(view) {
     const isTyping = /^(input|select|textarea)$/i.test(event.target.tagName);
     if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     event.preventDefault();
+    if (!mayView("search")) return;
     if (!["search", "ask", "report", "judge"].includes(view)) go(address("search"));
     requestAnimationFrame(() => document.getElementById("question")?.select());
   };
@@ -62,14 +77,14 @@ function onSlash(view) {
   return () => removeEventListener("keydown", press);
 }
 
-function Header({ view }) {
-  const dead = useDeadLetterCount();
+function Header({ view, isSignedOut, onSignIn }) {
+  const dead = useDeadLetterCount(!isSignedOut && mayView("dead-letters"));
   return html`<header>
-    <a class="brand" href=${address("search")}><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 3c0 7 8 6 8 12v6M20 3c0 7-8 6-8 12M12 3v5" /></svg>Tributary</a>
+    <a class="brand" href=${address(firstView())}><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 3c0 7 8 6 8 12v6M20 3c0 7-8 6-8 12M12 3v5" /></svg>Tributary</a>
     <nav aria-label=${t("nav")}>
-      ${Object.keys(VIEWS).map((name) => html`<a key=${name} href=${address(name)} aria-current=${name === view ? "page" : undefined}>${t(`view.${name}`)}${name === "dead-letters" && dead && html` <span class="count">${dead}</span>`}</a>`)}
+      ${!isSignedOut && Object.keys(VIEWS).filter(mayView).map((name) => html`<a key=${name} href=${address(name)} aria-current=${name === view ? "page" : undefined}>${t(`view.${name}`)}${name === "dead-letters" && dead && html` <span class="count">${dead}</span>`}</a>`)}
     </nav>
-    <div class="tools"><${Health} /><${SignOutButton} /><${LanguageButton} /><${ThemeButton} /></div>
+    <div class="tools"><${Health} />${isSignedOut && html`<button type="button" onClick=${onSignIn}>${t("signIn")}</button>`}${isSignedIn() && html`<${SignOutButton} />`}<${LanguageButton} /><${ThemeButton} /></div>
   </header>`;
 }
 
@@ -77,7 +92,8 @@ function Health() {
   const health = useHealth();
   const isLive = useLive();
   const state = health === null ? "waiting" : health.offline ? "offline" : health.ready ? "ready" : "notReady";
-  return html`<a class="health ${state}" href=${address("operations")} role="status" title=${t(isLive ? "live.on" : "live.off")}>${t(`health.${state}`)}</a>`;
+  const href = mayView("operations") ? address("operations") : undefined;
+  return html`<a class="health ${state}" href=${href} role="status" title=${t(isLive ? "live.on" : "live.off")}>${t(`health.${state}`)}</a>`;
 }
 
 function LanguageButton() {
@@ -99,7 +115,7 @@ function ThemeButton() {
 async function start() {
   if (kept("theme")) document.documentElement.dataset.theme = kept("theme");
   for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
-  await speak(preferredLanguage());
+  await Promise.all([speak(preferredLanguage()), readSession()]);
   render(html`<${App} />`, document.getElementById("app"));
   performance.mark("shown");
 }

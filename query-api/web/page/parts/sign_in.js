@@ -1,47 +1,55 @@
 // Signing in with an API key, where the server wants one. The page keeps no key: the server gives it a cookie for one, which pictures and streams carry too.
-import { html, useEffect, useState } from "../html.js";
-import { call, get, onKeyWanted } from "../api.js";
-import { t } from "../words.js";
+import { html, useState } from "../html.js";
+import { call, Problem } from "../api.js";
+import { named, t } from "../words.js";
 import { Dialog } from "./dialog.js";
 import { ProblemNotice } from "./notice.js";
 
-/** Asks for a key as soon as the server wants one. */
-export function SignIn() {
-  const [isWanted, setWanted] = useState(false);
+const REFUSED = ["unauthenticated", "key_expired", "key_revoked"];
+
+/** Refusals of a key in the words of the page: what the server says of them is for programs. */
+const ofKey = (code) => new Problem(named("signIn.refused", code), { code, isTranslated: true });
+
+/** Trades a key for a cookie. A header has room for nothing but these characters, and a key for no more. */
+async function begin(key) {
+  if (!/^[!-~]+$/.test(key)) throw ofKey("unauthenticated");
+  try {
+    await call("POST", "v1/session", undefined, { headers: { authorization: `Bearer ${key}` } });
+  } catch (problem) {
+    throw REFUSED.includes(problem.code) ? ofKey(problem.code) : problem;
+  }
+}
+
+export function SignIn({ onClose }) {
   const [problem, setProblem] = useState(null);
-  useEffect(() => onKeyWanted(() => setWanted(true)), []);
-  if (!isWanted) return null;
+  const [isBusy, setBusy] = useState(false);
   const signIn = async (event) => {
     event.preventDefault();
-    const key = new FormData(event.currentTarget).get("key").trim();
-    // A header has room for nothing else, and a key for no more.
-    if (!/^[!-~]+$/.test(key)) return;
+    const field = event.currentTarget.elements.namedItem("key");
+    setBusy(true);
+    setProblem(null);
     try {
-      await call("POST", "v1/session", undefined, { headers: { authorization: `Bearer ${key}` } });
+      await begin(field.value.trim());
       location.reload();
-    } catch (error) {
-      setProblem(error);
+    } catch (refused) {
+      setProblem(refused);
+      setBusy(false);
+      field.select();
     }
   };
-  return html`<${Dialog} title=${t("signIn")} onClose=${() => setWanted(false)}>
-    <form onSubmit=${signIn}>
-      <p><label>${t("signIn.key")} <input name="key" type="password" required autocomplete="current-password" placeholder="trb_…" /></label></p>
+  return html`<${Dialog} title=${t("signIn")} onClose=${onClose}>
+    <form class="sign-in" onSubmit=${signIn}>
+      <label>${t("signIn.key")} <input name="key" type="password" required autocomplete="current-password" placeholder="trb_…" /></label>
       <${ProblemNotice} problem=${problem} />
-      <button>${t("signIn")}</button>
+      <button class="primary" disabled=${isBusy}>${t("signIn")}</button>
     </form>
   <//>`;
 }
 
-/** Signs out; nothing where no key is wanted. */
 export function SignOutButton() {
-  const [isSignedIn, setSignedIn] = useState(false);
-  useEffect(() => {
-    // Refused where a key is wanted and there is none: the page asks for one then.
-    get("v1/session").then((session) => setSignedIn(session.wants_keys), () => setSignedIn(false));
-  }, []);
   const signOut = async () => {
-    await call("DELETE", "v1/session");
+    await call("DELETE", "v1/session").catch(() => {});
     location.reload();
   };
-  return isSignedIn && html`<button type="button" onClick=${signOut}>${t("signOut")}</button>`;
+  return html`<button type="button" onClick=${signOut}>${t("signOut")}</button>`;
 }

@@ -4,6 +4,7 @@ import { call, get } from "../api.js";
 import { address } from "../router.js";
 import { bytes, named, t, time } from "../words.js";
 import { useNews } from "../live.js";
+import { administers, reads } from "../session.js";
 import { CarefulButton } from "../parts/careful.js";
 import { Dialog } from "../parts/dialog.js";
 import { Busy, Empty, ProblemNotice } from "../parts/notice.js";
@@ -58,15 +59,15 @@ async function sendAgain(letter) {
   }
 }
 
-/** What the menu says: a number, with a plus where there are more. */
-export function useDeadLetterCount() {
+/** What the menu says: a number, with a plus where there are more; nothing where it is not wanted. */
+export function useDeadLetterCount(isWanted) {
   const [count, setCount] = useState("");
   const look = useCallback(async () => {
     const { dead_letters: letters, next } = await get(`v1/dead-letters?limit=${PAGE}`);
     setCount(letters.length === 0 ? "" : `${letters.length}${next ? "+" : ""}`);
   }, []);
-  const quietly = useCallback(() => look().catch(() => {}), [look]);
-  useEffect(() => { quietly(); }, []);
+  const quietly = useCallback(() => { if (isWanted) look().catch(() => {}); }, [look, isWanted]);
+  useEffect(quietly, [quietly]);
   useNews(quietly);
   return count;
 }
@@ -122,7 +123,7 @@ function Everything({ count, hasMore, onDrop, onDone }) {
   return html`<div class="bar">
     <span class="quiet" role="status">${left === null ? `${t("dead.count", { count })}${hasMore ? "+" : ""}` : t("dead.sending", { count: left })}</span>
     <${CarefulButton} class="" label=${t("dead.replayAll")} question=${t("dead.replayAllSure")} disabled=${left !== null} onAct=${replay} />
-    <${CarefulButton} label=${t("dead.dropAll")} disabled=${left !== null} onAct=${onDrop} />
+    ${administers() && html`<${CarefulButton} label=${t("dead.dropAll")} disabled=${left !== null} onAct=${onDrop} />`}
     <${ProblemNotice} problem=${unread ?? problem} />
   </div>`;
 }
@@ -132,7 +133,7 @@ const sourceOf = (letter, report) => letter.source || report?.source || "";
 
 function Letter({ letter, report, onShow, onReplay, onDrop }) {
   return html`<li>
-    <h2>${report ? html`<a href=${address("documents", { id: letter.document_id })}>${nameOf(letter, report)}</a>` : nameOf(letter, report)}</h2>
+    <h2>${report && reads() ? html`<a href=${address("documents", { id: letter.document_id })}>${nameOf(letter, report)}</a>` : nameOf(letter, report)}</h2>
     <p class="message"><b>${named("kind", letter.kind)}</b>: <span lang="en">${letter.message}</span></p>
     <p class="facts"><span>${sourceOf(letter, report)}</span><span>${t("dead.stage", { stage: named("stage", letter.stage) })}</span><span>${t("dead.attempts", { count: letter.attempts })}</span><span>${bytes(letter.bytes)}</span><time>${time(letter.at_ms)}</time></p>
     <div class="actions"><button type="button" onClick=${onReplay}>${t("dead.replay")}</button><button type="button" onClick=${onShow}>${t("dead.record")}</button>

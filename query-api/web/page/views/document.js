@@ -2,6 +2,7 @@
 import { html, Fragment, useEffect, useLayoutEffect, useRef, useState } from "../html.js";
 import { call, documentPath, get, markdownOf, rendered } from "../api.js";
 import { address, go } from "../router.js";
+import { publishes } from "../session.js";
 import { named, number, percent, t, time } from "../words.js";
 import { CarefulButton } from "../parts/careful.js";
 import { Markup, textOf } from "../parts/markup.js";
@@ -178,7 +179,7 @@ function attributes(given = {}) {
 
 function Remove({ report }) {
   const [problem, setProblem] = useState(null);
-  if (report.state === "deleted") return null;
+  if (report.state === "deleted" || !publishes(report.source)) return null;
   const remove = async () => {
     try {
       await call("DELETE", documentPath(report.document_id));

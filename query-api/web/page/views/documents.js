@@ -4,6 +4,7 @@ import { call, documentPath, get } from "../api.js";
 import { address, go } from "../router.js";
 import { named, number, shortTime, t } from "../words.js";
 import { useNews } from "../live.js";
+import { ownSources, publishes, reads } from "../session.js";
 import { CarefulButton } from "../parts/careful.js";
 import { Empty, ProblemNotice } from "../parts/notice.js";
 import { usePagedList } from "../parts/paged.js";
@@ -22,14 +23,17 @@ const MANY = 1000;
 const TYPING_PAUSE_MS = 250;
 
 export function Documents({ parameters }) {
-  return html`<${Uploads} /><${DocumentList} parameters=${parameters} />`;
+  const mayPublish = ownSources()?.length !== 0;
+  return html`${mayPublish && html`<${Uploads} source=${reads() ? null : filterOf(parameters).source} />`}<${DocumentList} parameters=${parameters} />`;
 }
 
 /** What the address says of the list: parameter here, parameter of the server. */
 const CONDITIONS = { state: "state", source: "source", text: "text", set: "knowledge_set", tag: "tag", searchable: "searchable", degraded: "degraded", sort: "sort", down: "descending" };
 
+/** Who publishes and may not read sees one of the own sources at a time. */
 function filterOf(parameters) {
-  return Object.fromEntries(Object.keys(CONDITIONS).map((name) => [name, parameters.get(name) ?? ""]));
+  const filter = Object.fromEntries(Object.keys(CONDITIONS).map((name) => [name, parameters.get(name) ?? ""]));
+  return reads() ? filter : { ...filter, source: filter.source || ownSources()[0] };
 }
 
 function query(filter, more) {
@@ -79,18 +83,19 @@ function Bar({ filter, list, onChange }) {
   return html`<div class="bar">
     ${list.total !== null && html`<label class="inline">${t("documents.find")} <${SlowInput} value=${filter.text} onChange=${(text) => onChange({ text })} /></label>`}
     ${select("state", "documents.state", states)}
-    ${select("source", "documents.source", values("sources"))}
+    ${reads() ? select("source", "documents.source", values("sources"))
+      : html`<${Select} label=${t("documents.source")} value=${filter.source} options=${ownSources().map((one) => [one, one])} isAnyOffered=${false} onChange=${(source) => onChange({ source })} />`}
     ${list.total !== null && [select("set", "filter.set", sets), select("tag", "filter.tag", values("tags")), select("searchable", "documents.searchable", searchable), select("degraded", "documents.degraded", degraded)]}
     <span class="quiet" role="status">${t(list.isWhole || list.total !== null ? "documents.count" : "documents.atLeast", { count: list.count })}</span>
   </div>`;
 }
 
-/** One of some values, or any; a value that is not among them any more stays chosen. */
-function Select({ label, value, options, onChange }) {
+/** One of some values, or any where that is offered; a value that is not among them any more stays chosen. */
+function Select({ label, value, options, isAnyOffered = true, onChange }) {
   const shown = value && !options.some(([one]) => one === value) ? [[value, value], ...options] : options;
   if (shown.length === 0) return null;
   return html`<label class="inline">${label} <select value=${value} onChange=${(event) => onChange(event.target.value)}>
-    <option value="">${t("filter.any")}</option>${shown.map(([one, name]) => html`<option key=${one} value=${one}>${name}</option>`)}
+    ${isAnyOffered && html`<option value="">${t("filter.any")}</option>`}${shown.map(([one, name]) => html`<option key=${one} value=${one}>${name}</option>`)}
   </select></label>`;
 }
 
@@ -116,14 +121,15 @@ function Head({ chosen, filter, canSort, onAll, onChange }) {
     let after = null;
     do {
       const page = await get(`v1/documents?${query(filter, { after, limit: MANY })}`);
-      page.documents.filter((report) => report.state !== "deleted").forEach((report) => ids.add(report.document_id));
+      page.documents.filter(mayChoose).forEach((report) => ids.add(report.document_id));
       after = page.next;
     } while (after);
     return onAll(ids);
   };
+  const mayPublish = ownSources()?.length !== 0;
   const column = (name, kind) => html`<${Column} name=${name} kind=${kind} sort=${canSort ? SORTS[name] : null} filter=${filter} onChange=${onChange} />`;
   return html`<thead><tr>
-    <th scope="col" class="choice"><input type="checkbox" aria-label=${t("documents.chooseAll")} checked=${chosen.size > 0} onChange=${all} /></th>
+    ${mayPublish ? html`<th scope="col" class="choice"><input type="checkbox" aria-label=${t("documents.chooseAll")} checked=${chosen.size > 0} onChange=${all} /></th>` : html`<td class="choice"></td>`}
     ${column("document")}${column("source", "wide")}${column("state")}${column("chunks", "number wide")}${column("updated", "wide")}
   </tr></thead>`;
 }
@@ -138,12 +144,15 @@ function Column({ name, kind, sort, filter, onChange }) {
     <button type="button" class="link" onClick=${press}>${text}${isSorted && html`<span aria-hidden="true"> ${isDown ? "↓" : "↑"}</span>`}</button></th>`;
 }
 
+/** Whether something can be done with a document: only deleting can. */
+const mayChoose = (report) => report.state !== "deleted" && publishes(report.source);
+
 function Row({ index, report, chosen, onChoose }) {
   if (!report) return html`<tr class="row" aria-rowindex=${index + 2}><td class="choice"></td><td class="quiet">…</td></tr>`;
   const title = titleOf(report);
   return html`<tr class="row" aria-rowindex=${index + 2}>
-    <td class="choice"><input type="checkbox" aria-label=${t("documents.choose", { title })} checked=${chosen.has(report.document_id)} disabled=${report.state === "deleted"} onChange=${() => onChoose(report.document_id)} /></td>
-    <td class="name"><a href=${address("documents", { id: report.document_id })}>${title}</a><small title=${report.source_path}>${report.source_path || report.document_id}</small></td>
+    <td class="choice">${publishes(report.source) && html`<input type="checkbox" aria-label=${t("documents.choose", { title })} checked=${chosen.has(report.document_id)} disabled=${!mayChoose(report)} onChange=${() => onChoose(report.document_id)} />`}</td>
+    <td class="name">${reads() ? html`<a href=${address("documents", { id: report.document_id })}>${title}</a>` : html`<span>${title}</span>`}<small title=${report.source_path}>${report.source_path || report.document_id}</small></td>
     <td class="wide">${report.source}</td>
     <td class="status"><${Status} report=${report} /></td>
     <td class="number wide">${number(report.chunks)}</td>

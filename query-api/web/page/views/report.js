@@ -64,19 +64,27 @@ export function Report({ id }) {
   const [form, setForm] = useState(EMPTY);
   const [state, setState] = useState(null);
   const control = useRef(null);
+  const wantedNow = useRef(id);
+  wantedNow.current = id;
   useEffect(() => {
+    if (!id && state && !state.running) beginAnew();
     if (!id || state?.body.report_id === id) return;
     control.current?.abort();
     open(id);
   }, [id]);
+  const beginAnew = () => {
+    setForm(EMPTY);
+    setState(null);
+  };
   const open = async (wanted) => {
     try {
       const kept = await call("GET", `v1/report/${encodeURIComponent(wanted)}`);
+      if (wantedNow.current !== wanted) return;
       setForm(formOf(kept.request));
       if (isWhole(kept)) write(kept.request);
-      else setState({ ...stateOf(kept), draft: kept.sections.length > 0 ? await dressed(draftOf(kept)) : null });
+      else setState({ ...stateOf(kept), draft: kept.sections.length > 0 ? await dressed(draftOf(kept)) : null, isUnwritten: kept.sections.length === 0 });
     } catch (problem) {
-      setState({ running: false, sections: {}, problem, body: {} });
+      if (wantedNow.current === wanted) setState({ running: false, sections: {}, problem, body: {} });
     }
   };
   const begin = (event) => {
@@ -105,6 +113,7 @@ export function Report({ id }) {
       ${isBrokenOff(state) && html`<button type="button" onClick=${() => write(state.body)}>${t("report.goOn")}</button>`}</p>
   </form>
   <${ProblemNotice} problem=${state?.problem} />
+  ${state?.isUnwritten && html`<p class="notice" role="status">${t("report.unwritten")}</p>`}
   ${state?.running && !state.outline && html`<${Busy} />`}
   ${state?.outline && html`<${Outline} state=${state} />`}
   ${state?.answer ? html`<${Written} answer=${state.answer} turn=${state.turn} />` : state?.draft && html`<${Written} answer=${state.draft.answer} turn=${state.draft} />`}`;

@@ -4,6 +4,7 @@ import { call, get, markdownOf, rendered } from "../api.js";
 import { address, go } from "../router.js";
 import { named, t } from "../words.js";
 import { useNews } from "../live.js";
+import { ownSources, reads } from "../session.js";
 import { useResource } from "../parts/resource.js";
 import { Busy, Empty, ProblemNotice } from "../parts/notice.js";
 import { Hit } from "./hit.js";
@@ -23,7 +24,7 @@ async function find(search, choices, options) {
 
 export function useChoices() {
   const [choices, setChoices] = useState(null);
-  const load = useMemo(() => () => get("v1/facets").then(setChoices).catch(() => {}), []);
+  const load = useMemo(() => () => { if (reads()) get("v1/facets").then(setChoices).catch(() => {}); }, []);
   useEffect(load, []);
   useNews(load);
   return choices;
@@ -90,7 +91,7 @@ function Welcome({ choices }) {
 }
 
 const NoDocuments = () => html`<${Empty}><p>${t("search.noDocuments")}</p>
-  <p><code>tributary publish docs/ --wait</code></p><p><a class="button" href=${address("documents")}>${t("search.publish")}</a></p><//>`;
+  <p><code>tributary publish docs/ --wait</code></p>${ownSources()?.length !== 0 && html`<p><a class="button" href=${address("documents")}>${t("search.publish")}</a></p>`}<//>`;
 
 function Nothing({ search, choices, unmet }) {
   if (choices?.documents === 0) return html`<${NoDocuments} />`;

@@ -4,6 +4,7 @@ import { call, get } from "../api.js";
 import { address } from "../router.js";
 import { number, percent, t } from "../words.js";
 import { useNews } from "../live.js";
+import { builds, reads } from "../session.js";
 import { CarefulButton } from "../parts/careful.js";
 import { Meter } from "../parts/meter.js";
 import { Busy, Empty, ProblemNotice } from "../parts/notice.js";
@@ -12,17 +13,27 @@ import { isFinal, State } from "../parts/state.js";
 import { readSets, setName, useSetNames } from "./sets_names.js";
 
 const LOOK_AGAIN_MS = 1500;
+const DENIED = 403;
 
 async function read(options) {
-  const [sets, status, builds] = await Promise.all([readSets(), get("v1/knowledge-sets/status", options), get("v1/reindex", options)]);
-  return { sets, status: new Map(status.sets.map((one) => [one.id, one])), ...builds };
+  const [sets, status, overview] = await Promise.all([readSets(), ofBuilders("v1/knowledge-sets/status", options), ofBuilders("v1/reindex", options)]);
+  return { sets, status: new Map(status?.sets.map((one) => [one.id, one])), overview };
+}
+
+/** What only builders are told; `null` for others. */
+async function ofBuilders(path, options) {
+  if (!builds()) return null;
+  return get(path, options).catch((problem) => {
+    if (problem.status === DENIED) return null;
+    throw problem;
+  });
 }
 
 export function Sets() {
   const { value, problem, reload } = useResource(read, "");
   const [refused, setRefused] = useState(null);
   useNews(reload);
-  const isBuilding = value?.builds.some((build) => !isFinal(build.report.state)) ?? false;
+  const isBuilding = value?.overview?.builds.some((build) => !isFinal(build.report.state)) ?? false;
   useEffect(() => {
     if (!isBuilding) return undefined;
     const timer = setInterval(reload, LOOK_AGAIN_MS);
@@ -39,10 +50,10 @@ export function Sets() {
   }, [reload]);
   if (!value) return problem ? html`<${ProblemNotice} problem=${problem} />` : html`<${Busy} />`;
   return html`<${ProblemNotice} problem=${refused ?? problem} />
-    ${value.outdated.length > 0 && html`<p class="notice">${t("sets.outdated", { what: value.outdated.join(", ") })}</p>`}
+    ${value.overview?.outdated.length > 0 && html`<p class="notice">${t("sets.outdated", { what: value.overview.outdated.join(", ") })}</p>`}
     ${value.sets.length === 0 ? html`<${Empty}><p>${t("sets.none")}</p><p><code>tributary knowledge-sets apply sets.toml</code></p><//>`
-      : html`<ul class="cards">${value.sets.map((set) => html`<${SetCard} key=${set.id} set=${set} status=${value.status.get(set.id)} onBuild=${() => act("POST", `v1/knowledge-sets/${encodeURIComponent(set.id)}/reindex`)} />`)}</ul>`}
-    <${Builds} overview=${value} onAct=${act} />`;
+      : html`<ul class="cards">${value.sets.map((set) => html`<${SetCard} key=${set.id} set=${set} status=${value.status.get(set.id)} onBuild=${value.overview && (() => act("POST", `v1/knowledge-sets/${encodeURIComponent(set.id)}/reindex`))} />`)}</ul>`}
+    ${value.overview && html`<${Builds} overview=${value.overview} onAct=${act} />`}`;
 }
 
 /** Colours of states, by those of documents. */
@@ -52,14 +63,14 @@ function SetCard({ set, status, onBuild }) {
   return html`<li class="card">
     <div class="head"><h2>${setName(set)}</h2><code>${set.id}</code>${status && html`<span class=${classes("state", COLOURS[status.state])}>${t(`setState.${status.state}`)}</span>`}</div>
     ${set.description && html`<p>${set.description}</p>`}
-    <p class="facts"><span>${t(`setView.${set.view}`)}</span><a href=${address("search", { parameters: { set: set.id } })}>${t("sets.members", { count: status?.documents.searchable ?? 0 })}</a>${set.workflow && html`<span>${t("sets.workflow", { name: set.workflow })}</span>`}${status?.owner && html`<span>${t("sets.owner", { name: status.owner })}</span>`}</p>
+    <p class="facts"><span>${t(`setView.${set.view}`)}</span><a href=${reads() ? address("search", { parameters: { set: set.id } }) : undefined}>${status ? t("sets.members", { count: status.documents.searchable }) : t("sets.search")}</a>${set.workflow && html`<span>${t("sets.workflow", { name: set.workflow })}</span>`}${status?.owner && html`<span>${t("sets.owner", { name: status.owner })}</span>`}</p>
     ${status && html`<${Status} id=${set.id} status=${status} />`}
     <details><summary>${t("sets.rules", { count: set.rules.length })}</summary>
       ${set.rules.length === 0 && html`<p class="quiet">${t("sets.noRules")}</p>`}
       <ol>${set.rules.map((rule, at) => html`<li key=${at}><${Rule} rule=${rule} /></li>`)}</ol>
     </details>
     ${set.pipeline && html`<details><summary>${t("sets.pipeline")}</summary><pre tabindex="0"><code>${JSON.stringify(set.pipeline, null, 2)}</code></pre></details>`}
-    <div class="actions"><${CarefulButton} class="" label=${t("sets.build")} question=${t("sets.buildSure")} onAct=${onBuild} /></div>
+    ${onBuild && html`<div class="actions"><${CarefulButton} class="" label=${t("sets.build")} question=${t("sets.buildSure")} onAct=${onBuild} /></div>`}
   </li>`;
 }
 
@@ -67,9 +78,9 @@ function SetCard({ set, status, onBuild }) {
 function Status({ id, status: { alarms, documents } }) {
   const counts = [["waiting", {}], ["failed", { state: "dead" }], ["degraded", { degraded: "true" }]].filter(([name]) => documents[name] > 0);
   return html`${alarms.map((alarm) => html`<p class="notice" key=${alarm}>${t(`setAlarm.${alarm}`, { count: documents.failed, minutes: number(Math.floor((documents.oldest_waiting_seconds ?? 0) / 60)) })}</p>`)}
-    ${counts.length > 0 && html`<p class="facts">${counts.map(([name, parameters]) => html`<a key=${name} href=${address("documents", { parameters: { set: id, ...parameters } })}>${t(`sets.${name}`, { count: documents[name] })}</a>`)}</p>`}
+    ${counts.length > 0 && html`<p class="facts">${counts.map(([name, parameters]) => html`<a key=${name} href=${reads() ? address("documents", { parameters: { set: id, ...parameters } }) : undefined}>${t(`sets.${name}`, { count: documents[name] })}</a>`)}</p>`}
     ${documents.failures?.length > 0 && html`<details><summary>${t("sets.failures")}</summary>
-      <ul>${documents.failures.map((one) => html`<li key=${one.document_id}><a href=${address("documents", { id: one.document_id })}>${one.source_path || one.document_id}</a>: <span lang="en">${one.reason}</span></li>`)}</ul>
+      <ul>${documents.failures.map((one) => html`<li key=${one.document_id}><a href=${reads() ? address("documents", { id: one.document_id }) : undefined}>${one.source_path || one.document_id}</a>: <span lang="en">${one.reason}</span></li>`)}</ul>
     </details>`}`;
 }
 

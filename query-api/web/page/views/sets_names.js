@@ -2,6 +2,7 @@
 import { useEffect, useState } from "../html.js";
 import { get } from "../api.js";
 import { currentLanguage } from "../words.js";
+import { seesSets } from "../session.js";
 
 let sets = null;
 let asked = null;
@@ -22,8 +23,8 @@ export function useSets() {
   const [value, setValue] = useState(sets);
   useEffect(() => {
     listeners.add(setValue);
-    if (!asked) readSets().catch(() => {});
-    else setValue(sets);
+    if (asked) setValue(sets);
+    else if (seesSets()) readSets().catch(() => {});
     return () => listeners.delete(setValue);
   }, []);
   return value;

@@ -3,6 +3,7 @@ import { html, useCallback, useEffect, useRef, useState } from "../html.js";
 import { address } from "../router.js";
 import { bytes, percent, t } from "../words.js";
 import { useNews } from "../live.js";
+import { ownSources, reads, seesSets } from "../session.js";
 import { isFinal, State } from "../parts/state.js";
 import { Meter } from "../parts/meter.js";
 import { setName, useSets } from "./sets_names.js";
@@ -22,9 +23,10 @@ function useUploads() {
   return uploads.items;
 }
 
-export function Uploads() {
+/** `source` is what is published under at first by who may not name any. */
+export function Uploads({ source }) {
   const items = useUploads();
-  return html`<${Drop} />${items.length > 0 && html`<${Summary} items=${items} /><ul class="uploads">${shown(items).map((item) => html`<${Item} key=${item.path + (item.version ?? "")} item=${item} />`)}</ul>`}`;
+  return html`<${Drop} key=${source} first=${source} />${items.length > 0 && html`<${Summary} items=${items} /><ul class="uploads">${shown(items).map((item) => html`<${Item} key=${item.path + (item.version ?? "")} item=${item} />`)}</ul>`}`;
 }
 
 /** Refused and dead first, then what moves, then the newest. */
@@ -33,8 +35,9 @@ function shown(items) {
   return items.map((item, at) => ({ item, at })).sort((one, other) => rank(one.item) - rank(other.item) || other.at - one.at).slice(0, SHOWN).map(({ item }) => item);
 }
 
-function Drop() {
-  const [source, setSource] = useState("upload");
+function Drop({ first }) {
+  const own = ownSources();
+  const [source, setSource] = useState(own?.includes(first) ? first : own?.[0] ?? "upload");
   const [set, setSet] = useState("");
   const [over, setOver] = useState(false);
   const sets = useSets() ?? [];
@@ -50,10 +53,12 @@ function Drop() {
   };
   return html`<form class=${over ? "drop over" : "drop"} onSubmit=${(event) => event.preventDefault()} onDragOver=${(event) => { event.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${drop}>
     <p><strong>${t("upload.drop")}</strong> ${t("upload.or")} <${Chooser} label="upload.files" onChoose=${choose} /> <${Chooser} label="upload.folder" folder onChoose=${choose} /></p>
-    <label class="inline">${t("documents.source")} <input value=${source} required onInput=${(event) => setSource(event.target.value)} /></label>
-    <label class="inline">${t("upload.set")} <select value=${set} onChange=${(event) => setSet(event.target.value)}>
+    <label class="inline">${t("documents.source")} ${own
+      ? html`<select value=${source} onChange=${(event) => setSource(event.target.value)}>${own.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select>`
+      : html`<input value=${source} required onInput=${(event) => setSource(event.target.value)} />`}</label>
+    ${seesSets() && html`<label class="inline">${t("upload.set")} <select value=${set} onChange=${(event) => setSet(event.target.value)}>
       <option value="">${t("upload.byRules")}</option>${sets.map((one) => html`<option key=${one.id} value=${one.id}>${setName(one)}</option>`)}
-    </select></label>
+    </select></label>`}
   </form>`;
 }
 
@@ -80,7 +85,7 @@ function Item({ item }) {
   const isOpen = item.state === "queued" || item.state === "uploading";
   const outcome = item.state === "indexed" && (item.chunks === 0 ? t("upload.noChunks") : item.chunks !== null && t("chunks", { count: item.chunks }));
   return html`<li>
-    <span class="name">${item.documentId ? html`<a href=${address("documents", { id: item.documentId })}>${item.path}</a>` : item.path}</span>
+    <span class="name">${item.documentId && reads() ? html`<a href=${address("documents", { id: item.documentId })}>${item.path}</a>` : item.path}</span>
     ${item.state === "uploading" ? html`<span class="progress">${percent(item.sent)} ${item.file && html`<span class="quiet">${bytes(item.file.size)}</span>`}<${Meter} share=${item.sent} /></span>` : html`<${State} state=${item.state} />`}
     ${isOpen && html`<button type="button" class="link" aria-label=${t("upload.cancelOne", { path: item.path })} onClick=${() => cancel(item)}>${t("upload.cancel")}</button>`}
     ${(item.note || outcome) && html`<small class="note">${item.note ? html`<span lang="en">${item.note}</span>` : outcome}${item.hint && html` <span lang="en">${item.hint}</span>`}</small>`}
