@@ -173,3 +173,25 @@ fn change(change: &CaseChange) -> String {
         print::shorten(&change.question, QUESTION_WIDTH)
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_difference_may_be_chance() {
+        let line = |difference: f64, low: f64| {
+            measure(&MeasureDifference {
+                measure: "ndcg@10".to_owned(),
+                a: 0.5,
+                b: 0.5 + difference,
+                difference,
+                low,
+                high: difference,
+            })
+        };
+        assert!(line(0.0, 0.0).ends_with("+0.0000 [+0.0000, +0.0000]"));
+        assert!(line(0.1, 0.0).ends_with("  may be chance"));
+        assert!(line(0.1, 0.05).ends_with("[+0.0500, +0.1000]"));
+    }
+}

@@ -82,7 +82,7 @@ mod tests {
         let config = AnalyzerConfig {
             guess_words: true,
             sub_words: true,
-            term_words: true,
+            term_words: false,
             english_stems: true,
         };
         Analyzer::new(&config, Lexicon::from_text("t", lexicon).unwrap()).unwrap()
