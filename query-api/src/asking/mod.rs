@@ -148,7 +148,7 @@ impl Asking {
         let conversation = request.conversation_id.as_deref();
         let recorded = match self.recorded(conversation, turn, &principal).await? {
             Some(Begun::Known(turn)) => return self.known(*turn, &principal).await,
-            Some(Begun::New(recorded)) => Some(recorded),
+            Some(Begun::New(recorded)) => Some(*recorded),
             None => None,
         };
         let id = match &recorded {
@@ -215,7 +215,7 @@ impl Asking {
         let is_withheld = withheld.map_err(of_conversation)?;
         let begun = Recorded::begin(store, principal, conversation, turn, rounds).await?;
         Ok(Some(match begun {
-            Begun::New(recorded) if is_withheld => Begun::New(recorded.without_memory()),
+            Begun::New(recorded) if is_withheld => Begun::New(Box::new(recorded.without_memory())),
             begun => begun,
         }))
     }

@@ -33,7 +33,7 @@ pub struct Recorded {
 /// What became of the wish to record a question.
 pub enum Begun {
     /// It is to be answered.
-    New(Recorded),
+    New(Box<Recorded>),
     /// Its idempotency key was there already.
     Known(Box<Turn>),
 }
@@ -55,13 +55,13 @@ impl Recorded {
         if !begun.is_new {
             return Ok(Begun::Known(Box::new(begun.turn)));
         }
-        Ok(Begun::New(Self {
+        Ok(Begun::New(Box::new(Self {
             store: Arc::clone(store),
             principal: principal.clone(),
             conversation: conversation.to_owned(),
             turn: begun.turn.id,
             remembered,
-        }))
+        })))
     }
 
     /// The same, told nothing of what was said before.
