@@ -328,7 +328,7 @@ impl World {
                     // What was asked for is answered back.
                     let told = read.replace(&format!("{any_version}`"), "");
                     let told = told.replace(&format!("/wiki/{any_version} "), "");
-                    let place = told.find(&format!("{any_version}"));
+                    let place = told.find(&any_version.to_string());
                     assert_eq!(
                         place.map(|at| told.get(at.saturating_sub(300)..(at + 60).min(told.len()))),
                         None,

@@ -527,7 +527,7 @@ mod tests {
                 indexed_version: number.is_multiple_of(4).then_some(number),
                 indexed_at_ms: None,
                 labels: None,
-                rights: (number % 3 > 0).then(|| DocumentRights {
+                rights: (!number.is_multiple_of(3)).then_some(DocumentRights {
                     access: None,
                     security_level: 3,
                 }),
