@@ -60,8 +60,11 @@ impl LiveConfig {
         let mut problems: Vec<String> = broken.chain(nowhere).collect();
         if self.kind != LiveKind::None && problems.is_empty() {
             let refused = exchange::address(self).err();
-            let refused = refused.map(|error| error.to_string());
-            problems.extend(refused.map(|what| what.replacen(exchange::SECTION, "", 1)));
+            problems.extend(refused.map(|error| {
+                let what = error.to_string().replacen(exchange::SECTION, "", 1);
+                let hint = error.hint().map(|hint| format!(": {hint}"));
+                what + &hint.unwrap_or_default()
+            }));
         }
         problems
     }
