@@ -120,10 +120,12 @@ fn a_statement_of_the_caller_reads_only_what_the_filter_lets_through() {
     let salaries = "SELECT * FROM salaries";
     let all = query(&server, &json!({"sql": salaries}));
     assert_eq!(list(&all, "/rows").len(), 2, "{all}");
-    let filtered = query(
+    let mut filtered = query(
         &server,
         &json!({"sql": salaries, "filter": {"sources": ["sales"]}}),
     );
+    // A time may have any digits.
+    filtered["took_ms"].take();
     assert_eq!(filtered["err_code"], 3005, "{filtered}");
     assert!(!filtered.to_string().contains("90000"), "{filtered}");
     let nothing = query(
