@@ -132,12 +132,14 @@ impl Reader {
             return None;
         }
         loop {
+            // Looked at before the events: what came before the end is there then.
+            let is_over = self.run.over_for().is_some();
             if let Some(event) = self.run.event(self.next) {
                 self.next += 1;
                 self.is_over = event.is_last();
                 return Some(event);
             }
-            if self.run.over_for().is_some() {
+            if is_over {
                 return None;
             }
             self.count.changed().await.ok()?;
