@@ -208,10 +208,15 @@ impl Reader<'_> {
                 .score_by_vector(field, query.vector, distinct(candidates), query.limit)
                 .await;
         }
-        let conditions = query::filter(query.filter);
-        if query.limit > LARGEST_WINDOW {
+        let mut conditions = query::filter(query.filter);
+        let is_distant = query.limit > LARGEST_WINDOW;
+        if is_distant || !conditions.is_empty() {
+            // What a filter negates lets manifests through, which have no vector; Elasticsearch 9.2
+            // finds them in a flat index all the same.
+            conditions.push(json!({"exists": {"field": "chunk"}}));
+        }
+        if is_distant {
             // No server looks so far: all that pass are scored, part by part.
-            let conditions = [conditions, vec![json!({"exists": {"field": "chunk"}})]].concat();
             let passing = self.ids(json!({"bool": {"filter": conditions}})).await?;
             let ids = passing
                 .into_iter()
