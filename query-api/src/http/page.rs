@@ -24,7 +24,14 @@ const KEEP: &str = "public, max-age=31536000, immutable";
 const ASK_AGAIN: &str = "no-cache";
 
 /// Modules that only some views import, once they are shown: a first visit does not ask for them.
-const LATER: [&str; 1] = ["vendor/uplot.js"];
+const LATER: [&str; 6] = [
+    "parts/chart.js",
+    "vendor/uplot.js",
+    "views/evaluation.js",
+    "views/evaluation_cases.js",
+    "views/evaluation_run.js",
+    "views/evaluation_scores.js",
+];
 
 /// A path below `/page/` (or one of the two above) and what is there.
 type File = (&'static str, &'static [u8]);
@@ -50,6 +57,7 @@ const PAGE_FILES: &[File] = files![
     "parts/chart.js",
     "parts/copy.js",
     "parts/dialog.js",
+    "parts/later.js",
     "parts/marking.js",
     "parts/markup.js",
     "parts/meter.js",

@@ -1358,7 +1358,7 @@ async fn a_browser_keeps_the_files_of_the_page_until_there_are_others() {
         .filter(|part| part.starts_with("page/"))
         .collect();
     assert!(named.iter().any(|path| path.ends_with("/views/ask.js")));
-    let is_for_later = |path: &&str| path.contains("uplot");
+    let is_for_later = |path: &&str| path.contains("uplot") || path.contains("views/evaluation");
     assert!(!named.iter().any(is_for_later), "charts come with a view");
     for path in &named {
         let file = server.get(&format!("/{path}")).await;

@@ -5,13 +5,13 @@ import { currentLanguage, LANGUAGES, preferredLanguage, speak, t, useLanguage } 
 import { kept, keep } from "./kept.js";
 import { useLive } from "./live.js";
 import { isSignedIn, mayView, readSession, useSignedOut } from "./session.js";
+import { later } from "./parts/later.js";
 import { Empty } from "./parts/notice.js";
 import { SignIn, SignOutButton } from "./parts/sign_in.js";
 import { Ask } from "./views/ask.js";
 import { DeadLetters, useDeadLetterCount } from "./views/dead_letters.js";
 import { DocumentView } from "./views/document.js";
 import { Documents } from "./views/documents.js";
-import { Evaluation } from "./views/evaluation.js";
 import { Judge } from "./views/judge.js";
 import { Operations, useHealth } from "./views/operations.js";
 import { Report } from "./views/report.js";
@@ -28,7 +28,7 @@ const VIEWS = {
   documents: Documents,
   sets: Sets,
   "dead-letters": DeadLetters,
-  evaluation: Evaluation,
+  evaluation: later(async () => (await import("./views/evaluation.js")).Evaluation),
   operations: Operations,
 };
 
