@@ -35,6 +35,14 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
+/// For whoever is in the group.
+fn for_group(group: &str) -> Option<Access> {
+    Some(Access {
+        groups: names(&[group]),
+        users: vec![],
+    })
+}
+
 fn id(number: usize) -> String {
     format!("doc/{number}")
 }
@@ -377,17 +385,7 @@ async fn readers_may_be_shown_what_nobody_said_anything_of() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_yours_is_not_there_word_for_word() {
     let mut world = World::start(DocumentsWithoutAccess::Administrators).await;
-    world
-        .write(
-            1,
-            5,
-            Some(Access {
-                groups: names(&["c"]),
-                users: vec![],
-            }),
-            None,
-        )
-        .await;
+    world.write(1, 5, for_group("c"), None).await;
     let key = &world.readers[1].key;
     for rest in ["", "?passages=true", "/original", "/pages/1"] {
         let path = |number| format!("/v1/documents/{}{rest}", id(number));
@@ -447,17 +445,7 @@ async fn pictures_are_for_whoever_may_see_a_document_that_shows_them() {
         ],
         [404, 200, 404, 200]
     );
-    world
-        .write(
-            1,
-            6,
-            Some(Access {
-                groups: names(&["b"]),
-                users: vec![],
-            }),
-            Some(0),
-        )
-        .await;
+    world.write(1, 6, for_group("b"), Some(0)).await;
     shows(&world);
     assert_eq!(
         [status(&world, 1).await, status(&world, 3).await],
@@ -468,17 +456,7 @@ async fn pictures_are_for_whoever_may_see_a_document_that_shows_them() {
 #[tokio::test(flavor = "multi_thread")]
 async fn kept_answers_are_withheld_when_rights_are_taken_away() {
     let mut world = World::start(DocumentsWithoutAccess::Administrators).await;
-    world
-        .write(
-            1,
-            5,
-            Some(Access {
-                groups: names(&["a"]),
-                users: vec![],
-            }),
-            None,
-        )
-        .await;
+    world.write(1, 5, for_group("a"), None).await;
     let key = world.readers[1].key.clone();
     let made = world
         .ask(&key, "POST", "/v1/conversations", Some(json!({})))
@@ -505,17 +483,7 @@ async fn kept_answers_are_withheld_when_rights_are_taken_away() {
         let kept = world.ask(&key, "GET", path, None).await;
         assert!(kept.body.contains(&word), "{path}: {kept:?}");
     }
-    world
-        .write(
-            1,
-            6,
-            Some(Access {
-                groups: names(&["c"]),
-                users: vec![],
-            }),
-            None,
-        )
-        .await;
+    world.write(1, 6, for_group("c"), None).await;
     for path in &paths {
         let kept = world.ask(&key, "GET", path, None).await;
         assert_eq!(kept.status, 200, "{kept:?}");

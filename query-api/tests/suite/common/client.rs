@@ -153,9 +153,19 @@ impl Server {
 
     /// Sends a body and reads the head of the answer.
     pub async fn open(&self, path: &str, headers: &[(&str, &str)], body: &Value) -> Reader {
-        let body = body.to_string();
+        self.begin("POST", path, headers, &body.to_string()).await
+    }
+
+    /// The same with any method.
+    pub async fn begin(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Reader {
         let mut request = format!(
-            "POST {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\nHost: {}\r\n",
+            "{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\nHost: {}\r\n",
             body.len(),
             self.address
         );
@@ -217,6 +227,10 @@ pub struct Reader {
 }
 
 impl Reader {
+    pub fn status(&self) -> u16 {
+        self.head.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
     pub fn header(&self, name: &str) -> &str {
         let mut lines = self.head.lines();
         let of_name = |line: &&str| line.to_lowercase().starts_with(&format!("{name}: "));

@@ -1,9 +1,6 @@
 //! Every route lets in whom the table in `docs/rights.md` names and nobody else.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tributary_query_api::config::{NetworkAccess, ServerConfig};
@@ -32,38 +29,18 @@ fn rows() -> Vec<(String, String, String)> {
 /// Status and, of a refusal, the body. The head is enough of what is let in: some streams have no
 /// end.
 async fn asked(server: &Server, method: &str, path: &str, key: Option<&str>) -> (u16, String) {
-    let mut request = format!(
-        "{method} {path} HTTP/1.1\r\nConnection: close\r\nHost: {}\r\nContent-Length: 0\r\n",
-        server.address
-    );
-    if let Some(key) = key {
-        request.push_str(&format!("Authorization: {key}\r\n"));
+    let headers: Vec<(&str, &str)> = key.iter().map(|key| ("Authorization", *key)).collect();
+    let answer = server.begin(method, path, &headers, "").await;
+    let status = answer.status();
+    if status == 401 {
+        let challenge = answer.header("www-authenticate");
+        assert!(challenge.starts_with("Bearer"), "{challenge}");
     }
-    request.push_str("\r\n");
-    let address = server.address;
-    let exchange = move || {
-        let mut stream = TcpStream::connect(address).unwrap();
-        let patience = Some(Duration::from_secs(60));
-        stream.set_read_timeout(patience).unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut head = Vec::new();
-        let mut byte = [0];
-        while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() == 1 {
-            head.extend(byte);
-        }
-        let head = String::from_utf8(head).unwrap();
-        let status: u16 = head.split(' ').nth(1).unwrap().parse().unwrap();
-        let mut body = String::new();
-        if matches!(status, 401 | 403) {
-            assert!(
-                status != 401 || head.contains("www-authenticate: Bearer"),
-                "{head}"
-            );
-            stream.read_to_string(&mut body).unwrap();
-        }
-        (status, body)
+    let body = match status {
+        401 | 403 => answer.rest().await,
+        _ => String::new(),
     };
-    tokio::task::spawn_blocking(exchange).await.unwrap()
+    (status, body)
 }
 
 /// Refused by the door: what a handler refuses for a source or a set has other words.
