@@ -10,6 +10,18 @@ use serde_json::{Value, json};
 
 use crate::harness::{RUN_DEADLINE, Workspace, finish, list, number, skip, text};
 
+/// Scores what was held back.
+const TESTED: [&str; 8] = [
+    "eval",
+    "run",
+    "--data-dir",
+    "other",
+    "--set",
+    "data/test-set",
+    "--format",
+    "json",
+];
+
 /// Names a Python that has what deploy/training/requirements.txt lists: the training runs with it.
 const PYTHON: &str = "TRIBUTARY_TRAINING_PYTHON";
 /// Seconds for the training of a tiny model: importing PyTorch takes longer.
@@ -128,16 +140,7 @@ fn documents_become_training_data_and_a_set_to_evaluate_by() {
             .iter()
             .all(|document| !tested.contains(document))
     );
-    let scores = workspace.json([
-        "eval",
-        "run",
-        "--data-dir",
-        "other",
-        "--set",
-        "data/test-set",
-        "--format",
-        "json",
-    ]);
+    let scores = workspace.json(TESTED);
     assert_eq!(
         number(&scores, "/queries"),
         number(&report, "/questions/test")
@@ -301,16 +304,7 @@ fn use_it(workspace: Workspace) {
         "TRIBUTARY__MODELS__SEARCH_FOLDERS",
         json!([workspace.data().join("models")]).to_string(),
     );
-    evaluate.args([
-        "eval",
-        "run",
-        "--data-dir",
-        "other",
-        "--set",
-        "data/test-set",
-        "--format",
-        "json",
-    ]);
+    evaluate.args(TESTED);
     let report = finish(evaluate, RUN_DEADLINE).json();
     assert!(
         text(&report, "/settings/fine_model").starts_with("tiny"),

@@ -187,15 +187,9 @@ fn write_test_set(folder: &Path, tests: &[&Pair], passages: &[TrainingPassage]) 
 mod tests {
     use tributary_schemas::search::SearchResponse;
 
-    use super::super::samples::{chunk_id, pair, response};
+    use super::super::samples::{Silent, chunk_id, pair, response};
     use super::*;
     use crate::EvaluationSet;
-
-    struct Silent;
-
-    impl Progress for Silent {
-        fn at(&self, _: &str, _: usize, _: usize) {}
-    }
 
     /// Finds the passages 0 to 19 for every question, each below the one before.
     struct All;

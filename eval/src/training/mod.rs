@@ -240,6 +240,14 @@ pub(crate) fn chance(seed: u64, text: &str) -> [u8; 32] {
 #[allow(clippy::unwrap_used)]
 pub(crate) mod samples {
     use super::*;
+    use crate::Progress;
+
+    /// Nobody looks on.
+    pub struct Silent;
+
+    impl Progress for Silent {
+        fn at(&self, _: &str, _: usize, _: usize) {}
+    }
 
     /// A pair whose chunk is named by a number.
     pub fn pair(question: &str, chunk: u8, document: &str) -> Pair {

@@ -152,14 +152,8 @@ pub fn clean(
 mod tests {
     use tributary_schemas::search::SearchResponse;
 
-    use super::super::samples::{pair, response};
+    use super::super::samples::{Silent, pair, response};
     use super::*;
-
-    struct Silent;
-
-    impl Progress for Silent {
-        fn at(&self, _: &str, _: usize, _: usize) {}
-    }
 
     /// Finds chunk 1 first and nothing else.
     struct First;
