@@ -309,7 +309,8 @@ pub struct ReportBeginning {
 ///
 /// **Owners** and **durability** are as of [`ConversationStore`]; ids of two owners are not the same.
 ///
-/// **Parts.** The plan comes first, then sections in any order. A part that is there stands.
+/// **Parts.** The plan comes first, then sections in any order. A part that is there stands, but a
+/// section that failed gives way to the next writing of it.
 ///
 /// **Deletion.** A report is gone with the turns of its conversation, when it was not changed for
 /// [`Config::report_days`], and when it is deleted.
