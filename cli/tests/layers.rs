@@ -462,7 +462,7 @@ fn paths_of_a_machine_are_told_from_others() {
         "see /home/anna/x",
         "\"/Users/li/src\"",
         r"C:\Users\bo",
-        "/root/.cargo",
+        "/root/app",
         "in /srv/checkout/main/store",
     ];
     for text in wrong {
