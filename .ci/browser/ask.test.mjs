@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 
-import { assertAccessible, launch, openPage, openTab, picture } from "./browser.mjs";
+import { assertAccessible, atEnd, launch, openPage, openTab, picture } from "./browser.mjs";
 import { PAYLOADS, SETS } from "./documents.mjs";
 import { Server, until, Wire } from "./server.mjs";
 
@@ -370,7 +370,7 @@ test("a page that is loaded anew in the middle follows the answer to its end", a
 
 test("after a broken connection the answer is read on where it stopped", async (t) => {
   const wire = await Wire.to(talking);
-  t.after(() => wire.close());
+  atEnd(t, () => wire.close());
   const page = await openPage(t, browser, wire.url, "ask", { expected: /ERR_|status of/ });
   await put(page, "Tell slowly: what is random access?");
   await last(page).locator(".text.plain").waitFor();
@@ -384,7 +384,7 @@ test("after a broken connection the answer is read on where it stopped", async (
 
 test("a server that stops in the middle says so, and the question can be asked again", async (t) => {
   const server = await Server.start(binary, { script: [{ contains: "endlessly", ...ENDLESS }, { reply: FACT }] });
-  t.after(() => server.stop());
+  atEnd(t, () => server.stop());
   await server.publish(DOCUMENTS);
   const page = await open(t, server, "ask", { expected: /ERR_|status of/ });
   await put(page, "Tell endlessly: what is random access?");
@@ -407,10 +407,10 @@ test("a server that stops in the middle says so, and the question can be asked a
 
 test("a server with too much to do says when to try again, and keeps the question", async (t) => {
   const server = await Server.start(binary, { script: [ENDLESS], settings: { "query_api.ask.questions_at_once": 1 } });
-  t.after(() => server.stop());
+  atEnd(t, () => server.stop());
   await server.publish(DOCUMENTS);
   const leave = new AbortController();
-  t.after(() => leave.abort());
+  atEnd(t, () => leave.abort());
   const headers = { "content-type": "application/json", accept: "text/event-stream" };
   const other = await fetch(`${server.url}/v1/ask`, { method: "POST", headers, body: JSON.stringify({ question: "What is random access?" }), signal: leave.signal });
   assert.equal(other.status, 200);

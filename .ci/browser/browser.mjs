@@ -19,6 +19,21 @@ export const PAGE_FOLDER = path.join(here, "../../query-api/web/page");
 
 export const launch = () => chromium.launch({ executablePath: process.env.TRIBUTARY_CHROMIUM, args: SWITCHES });
 
+const endings = new WeakMap();
+
+/** Does something when a test ends, what was said last first: a page is closed before its server stops. */
+export function atEnd(t, act) {
+  if (!endings.has(t)) {
+    endings.set(t, []);
+    t.after(async () => {
+      const failed = [];
+      for (const one of endings.get(t).reverse()) await Promise.resolve().then(one).catch((error) => failed.push(error));
+      if (failed.length > 0) throw failed[0];
+    });
+  }
+  endings.get(t).push(act);
+}
+
 /**
  * A page of its own at an address of the page that `url` serves; what goes wrong in it fails the test. `expected` says which errors of the
  * console belong to the test.
@@ -29,7 +44,7 @@ export async function openPage(t, browser, url, address, { width = 1280, dark = 
   if (process.env.TRIBUTARY_PAGE) await fromFolder(context, url, path.resolve(process.env.TRIBUTARY_PAGE));
   const errors = [];
   context.on("page", (page) => watch(page, url, expected, errors));
-  t.after(async () => {
+  atEnd(t, async () => {
     await context.close();
     assert.deepEqual(errors, []);
   });

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
 
-import { assertAccessible, launch, openPage, PAGE_FOLDER, picture } from "./browser.mjs";
+import { assertAccessible, atEnd, launch, openPage, PAGE_FOLDER, picture } from "./browser.mjs";
 import { documents, many, pdf, PAYLOADS, SETS } from "./documents.mjs";
 import { Server, until } from "./server.mjs";
 
@@ -172,7 +172,7 @@ test("several documents are deleted together, after a second question", async (t
 
 test("a folder is uploaded with its paths, and what fails says why", async (t) => {
   const folder = await mkdtemp(path.join(tmpdir(), "tributary-upload-"));
-  t.after(() => rm(folder, { recursive: true }));
+  atEnd(t, () => rm(folder, { recursive: true }));
   await mkdir(path.join(folder, "below"));
   await writeFile(path.join(folder, "top.md"), "# Top\n\nUploaded from a folder.");
   await writeFile(path.join(folder, "below", "deep.md"), "# Deep\n\nUploaded from below.");
@@ -217,7 +217,7 @@ test("a document gives its original, and a PDF its pages as pictures", async (t)
   const library = path.resolve(".tributary/models/pdfium");
   const draws = await readdir(library).then(() => true, () => false);
   const own = await Server.start(path.resolve(process.env.TRIBUTARY_BINARY), { settings: draws ? { "convert.pdf.library": library } : {} });
-  t.after(() => own.stop());
+  atEnd(t, () => own.stop());
   const file = pdf("The feeder is bolted to the mast", "The antenna stands upright");
   const note = pdf("Only one page");
   const published = { "mast.pdf": file, "note.pdf": note };
