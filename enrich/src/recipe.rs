@@ -401,6 +401,20 @@ mod tests {
         Recipe::of_today(&config, &KnowledgeSets::default()).unwrap()
     }
 
+    /// What was kept before a setting existed; a file for each such setting.
+    #[test]
+    fn recipes_of_earlier_versions_are_read() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recipes");
+        let mut read = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let json = std::fs::read(entry.unwrap().path()).unwrap();
+            let recipe: Recipe = serde_json::from_slice(&json).unwrap();
+            assert!(!recipe.analyzer.term_words);
+            read += 1;
+        }
+        assert!(read > 0);
+    }
+
     fn with_leaves(recipe: &Recipe, leaf_maximum_tokens: usize) -> ChunkerConfig {
         ChunkerConfig {
             leaf_maximum_tokens,

@@ -53,7 +53,8 @@ pub struct AnalyzerConfig {
     /// Also emit dictionary words inside long Chinese words.
     pub sub_words: bool,
     /// Also emit the dictionary words of Chinese terms of the lexicon, as those of terms with spaces
-    /// always are.
+    /// always are. Indexes of before this setting were made without.
+    #[serde(default)]
     pub term_words: bool,
     /// Also emit the Snowball stem of English words.
     pub english_stems: bool,
