@@ -98,6 +98,7 @@ async fn call(model: &dyn ChatModel, pieces: usize) {
         maximum_tokens: pieces,
         temperature: None,
         format: Format::Text,
+        top_logprobs: 0,
         deadline: None,
     };
     let reply = model.complete(&request).await.unwrap();

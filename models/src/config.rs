@@ -2,7 +2,7 @@
 //! how much of the machine they use. Read by `load`, `token_counter` and the registry; the values
 //! live in the command line's default configuration.
 
-use crate::chat::ChatConfig;
+use crate::chat::{ChatConfig, Role};
 use crate::ocr::OcrConfig;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,9 @@ pub enum RerankerKind {
     Lexical,
     /// A cross-encoder in a model folder, run by ONNX Runtime.
     Onnx,
+    /// The language model of the role `judge`, by the log-probabilities of yes and no. Opened with
+    /// the other language models, not by [`crate::load`].
+    Chat,
 }
 
 /// `[models.reranker]`.
@@ -92,6 +95,30 @@ impl Config {
             0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             sessions => sessions,
         }
+    }
+
+    /// Everything that is wrong with the values, one line each.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = self.chat.problems();
+        if self.reranker.kind == RerankerKind::Chat && !self.has_judge() {
+            problems.push(
+                "models.reranker.kind is \"chat\", and the role `judge` has no endpoint: set \
+                 models.chat.endpoint.url, or models.chat.roles.judge.endpoint"
+                    .to_owned(),
+            );
+        }
+        problems
+    }
+
+    fn has_judge(&self) -> bool {
+        let role = self.chat.roles.get(&Role::Judge);
+        let name = role.map_or("", |role| role.endpoint.as_str());
+        // One that cannot be read is a problem of its own.
+        !name.is_empty()
+            && self
+                .chat
+                .endpoint(name)
+                .map_or(true, |found| found.is_some())
     }
 
     /// Where models and the runtime are searched, best first.

@@ -127,7 +127,7 @@ fn load_reranker(
     degraded: &mut Vec<String>,
 ) -> Result<Option<Arc<dyn Reranker>>> {
     match config.reranker.kind {
-        RerankerKind::None => Ok(None),
+        RerankerKind::None | RerankerKind::Chat => Ok(None),
         RerankerKind::Lexical => Ok(Some(Arc::new(LexicalReranker))),
         RerankerKind::Onnx => {
             let opened = ModelFolder::find(&config.reranker.folder, &config.folders(models_folder))

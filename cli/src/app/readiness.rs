@@ -424,6 +424,7 @@ mod tests {
             temperature: None,
             format: Format::Text,
             tools: Vec::new(),
+            top_logprobs: 0,
             deadline: None,
         };
         assert!(model.complete(&request).await.is_err());

@@ -97,6 +97,7 @@ impl ChatModel for FakeModel {
             usage: Usage::default(),
             model: "fake".to_owned(),
             calls: Vec::new(),
+            logprobs: Vec::new(),
         };
         let pieces = [Ok(Delta::Text(reply)), Ok(Delta::End(ending))];
         Ok(futures::stream::iter(pieces).boxed())

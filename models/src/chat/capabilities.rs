@@ -92,6 +92,8 @@ pub struct Capabilities {
     pub temperature: bool,
     /// Whether tokens are asked for at the end of the stream.
     pub stream_options: bool,
+    /// Whether the likeliest tokens are asked for where a request wants them.
+    pub logprobs: bool,
 }
 
 /// Words by which servers complain about structured output.
@@ -113,6 +115,7 @@ impl Capabilities {
             thinking: thinking != Thinking::Unset,
             temperature: true,
             stream_options: true,
+            logprobs: true,
         }
     }
 
@@ -134,6 +137,12 @@ impl Capabilities {
         }
         if asks_for_json && names(&OF_STRUCTURED) {
             return self.with_less_structure();
+        }
+        if self.logprobs && names(&["logprobs"]) {
+            return Some(Self {
+                logprobs: false,
+                ..self
+            });
         }
         if self.stream_options && names(&["stream_options", "include_usage"]) {
             return Some(Self {
@@ -213,6 +222,13 @@ mod tests {
                 },
             ),
             (
+                "top_logprobs is not supported by this model",
+                Capabilities {
+                    logprobs: false,
+                    ..all()
+                },
+            ),
+            (
                 "Unsupported value: 'temperature' does not support 0",
                 Capabilities {
                     temperature: false,
@@ -229,7 +245,7 @@ mod tests {
     #[test]
     fn stepping_down_ends() {
         let refusal = "response_format, max_tokens, max_completion_tokens, temperature, \
-                       stream_options, enable_thinking";
+                       stream_options, logprobs, enable_thinking";
         let mut capabilities = all();
         let mut steps = 0;
         while let Some(next) = step(capabilities, refusal) {

@@ -40,7 +40,7 @@ pub use models::ChatModels;
 pub use observer::{CallReport, ChatObserver, SharedObserver, Unobserved};
 pub use request::{
     ChatRequest, Completion, Delta, Ending, Finish, Format, Message, ModelDescription, ReplySchema,
-    Speaker, Tool, ToolCall, Usage,
+    Speaker, TokenLogprob, Tool, ToolCall, Usage,
 };
 pub use role::Role;
 pub use role_model::RoleModel;

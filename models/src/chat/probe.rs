@@ -68,6 +68,7 @@ fn request(wish: &str) -> ChatRequest {
         maximum_tokens: MAXIMUM_TOKENS,
         temperature: Some(0.0),
         format: Format::Text,
+        top_logprobs: 0,
         deadline: None,
     }
 }

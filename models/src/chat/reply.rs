@@ -15,7 +15,7 @@ use super::config::EndpointConfig;
 use super::error::{ChatError, ChatResult, Reason};
 use super::openai::innermost;
 use super::refusal::{self, Refusal, words_of};
-use super::request::{ChatRequest, Delta, Ending, Finish, Usage};
+use super::request::{ChatRequest, Delta, Ending, Finish, TokenLogprob, Usage};
 use super::sse::{Event, EventReader};
 use super::thinking::ThinkingFilter;
 use super::wire::Chunk;
@@ -86,6 +86,7 @@ pub struct Reply {
     has_text: bool,
     has_reasoning: bool,
     calls: Calls,
+    logprobs: Vec<Vec<TokenLogprob>>,
     state: State,
 }
 
@@ -125,6 +126,7 @@ impl Reply {
             has_text: false,
             has_reasoning: false,
             calls: Calls::default(),
+            logprobs: Vec::new(),
             state: State::Reading,
         }
     }
@@ -305,6 +307,9 @@ impl Reply {
             self.finish = Some(finish);
         }
         let text = chunk.text();
+        if !chunk.has_reasoning() {
+            self.logprobs.extend_from_slice(chunk.logprobs());
+        }
         self.has_reasoning |= chunk.has_reasoning();
         for piece in chunk.calls() {
             self.calls.push(piece);
@@ -370,6 +375,7 @@ impl Reply {
             usage: self.usage,
             model: self.model.clone(),
             calls,
+            logprobs: std::mem::take(&mut self.logprobs),
         }))
     }
 

@@ -127,6 +127,9 @@ pub struct ChatRequest {
     pub temperature: Option<f64>,
     /// Shape of the reply.
     pub format: Format,
+    /// How many of the likeliest tokens the server names at each place of the reply; 0 = none.
+    /// Servers allow 5 to 20, and some do not know the wish.
+    pub top_logprobs: usize,
     /// When the caller needs it; the endpoint's own deadline holds as well.
     pub deadline: Option<Instant>,
 }
@@ -168,8 +171,17 @@ pub struct Usage {
     pub completion_tokens: Option<u64>,
 }
 
+/// A token that could have stood at a place of the reply.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TokenLogprob {
+    /// As the model writes it, often with a space before it.
+    pub token: String,
+    /// Natural logarithm of its probability.
+    pub logprob: f64,
+}
+
 /// The end of a reply.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Ending {
     /// Why.
     pub finish: Finish,
@@ -179,11 +191,14 @@ pub struct Ending {
     pub model: String,
     /// Tools that the model wants called, in its order.
     pub calls: Vec<ToolCall>,
+    /// For each token of the reply the likeliest ones at its place, where the request asked for
+    /// them and the server knows them.
+    pub logprobs: Vec<Vec<TokenLogprob>>,
 }
 
 /// A part of a streamed reply. A stream is any number of texts, none of them empty, and then
 /// exactly one ending or one error.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Delta {
     /// More text. Reasoning is never among it.
     Text(String),
@@ -192,7 +207,7 @@ pub enum Delta {
 }
 
 /// A whole reply.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Completion {
     /// Never empty, unless tools are called.
     pub text: String,

@@ -6,11 +6,13 @@
 //!   {"prompt": "section_summary", "contains": "antenna", "reply": "{\"summary\": \"…\"}"},
 //!   {"prompt": "answer", "reply": "Six degrees [1].", "piece_characters": 4, "piece_delay_ms": 50},
 //!   {"prompt": "on_demand", "calls": [{"name": "search", "arguments": {"query": "tilt"}}], "times": 1},
+//!   {"prompt": "rerank", "reply": "yes", "logprobs": {"yes": -0.1, "no": -2.4}},
 //!   {"prompt": "judge", "failure": "overloaded", "retry_after_ms": 100, "times": 2},
 //!   {"reply": "no"}
 //! ]
 //! ```
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -22,7 +24,9 @@ use serde_json::Value;
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::error::{ChatError, ChatResult, Reason};
-use super::request::{ChatRequest, Delta, Ending, Finish, ModelDescription, ToolCall, Usage};
+use super::request::{
+    ChatRequest, Delta, Ending, Finish, ModelDescription, TokenLogprob, ToolCall, Usage,
+};
 use super::{ChatModel, DeltaStream};
 use crate::TokenCounter;
 use crate::tokens::estimate::EstimatedTokens;
@@ -42,6 +46,9 @@ struct Entry {
     /// Tools that the reply calls: such an entry answers only requests that have tools.
     #[serde(default)]
     calls: Vec<ScriptedCall>,
+    /// Tokens that could have stood in its first place, with their log-probabilities.
+    #[serde(default)]
+    logprobs: BTreeMap<String, f64>,
     /// Characters of each piece of it; the whole reply if left out.
     piece_characters: Option<usize>,
     /// Pause before the first piece.
@@ -186,6 +193,7 @@ impl ScriptedModel {
             usage,
             model: self.model.clone(),
             calls: calls.map(|(at, call)| call.call(at)).collect(),
+            logprobs: entry.logprobs(request.top_logprobs),
         }))
     }
 }
@@ -203,6 +211,21 @@ impl Entry {
         let holds = |text: &str| request.messages.iter().any(|said| said.text.contains(text));
         let may_call = self.calls.is_empty() || !request.tools.is_empty();
         is_named && may_call && self.contains.as_deref().is_none_or(holds)
+    }
+
+    /// As a server gives them: the likeliest first, so many at most, nothing where none are wanted.
+    fn logprobs(&self, wanted: usize) -> Vec<Vec<TokenLogprob>> {
+        let logprob = |(token, logprob): (&String, &f64)| TokenLogprob {
+            token: token.clone(),
+            logprob: *logprob,
+        };
+        let mut first: Vec<TokenLogprob> = self.logprobs.iter().map(logprob).collect();
+        first.sort_by(|one, other| other.logprob.total_cmp(&one.logprob));
+        first.truncate(wanted);
+        match first.is_empty() {
+            true => Vec::new(),
+            false => vec![first],
+        }
     }
 
     fn pieces(&self) -> Vec<String> {

@@ -23,7 +23,7 @@ const MAXIMUM_SHOWN_CHARACTERS: usize = 2000;
 const LEFT_OUT: [&str; 4] = ["$schema", "title", "format", "default"];
 
 /// A reply that was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Reply<T> {
     /// It.
     pub value: T,

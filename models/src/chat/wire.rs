@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 use super::calls::WireCall;
 use super::capabilities::{Capabilities, Structured, Thinking, ThinkingField};
 use super::config::EndpointConfig;
-use super::request::{ChatRequest, Finish, Format, Message, ReplySchema, Tool, ToolCall, Usage};
+use super::request::{
+    ChatRequest, Finish, Format, Message, ReplySchema, TokenLogprob, Tool, ToolCall, Usage,
+};
 
 /// The body of a request.
 pub fn body(
@@ -42,6 +44,10 @@ pub fn body(
         && let Some(format) = response_format(schema, capabilities.structured)
     {
         body.insert("response_format".to_owned(), format);
+    }
+    if capabilities.logprobs && request.top_logprobs > 0 {
+        body.insert("logprobs".to_owned(), true.into());
+        body.insert("top_logprobs".to_owned(), request.top_logprobs.into());
     }
     if capabilities.thinking {
         let value = thinking(config.thinking, config.thinking_field);
@@ -135,6 +141,33 @@ struct Choice {
     delta: Option<WireDelta>,
     message: Option<WireDelta>,
     finish_reason: Option<String>,
+    #[serde(default, deserialize_with = "readable_logprobs")]
+    logprobs: Vec<Vec<TokenLogprob>>,
+}
+
+/// `{"content": [{"token", "logprob", "top_logprobs": [{"token", "logprob"}]}]}`; nothing where it
+/// has another shape.
+fn readable_logprobs<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Vec<TokenLogprob>>, D::Error> {
+    let written = Value::deserialize(deserializer)?;
+    let logprob = |one: &Value| {
+        Some(TokenLogprob {
+            token: one["token"].as_str()?.to_owned(),
+            logprob: one["logprob"].as_f64()?,
+        })
+    };
+    let of_place = |place: &Value| {
+        let top = place["top_logprobs"]
+            .as_array()
+            .filter(|top| !top.is_empty());
+        match top {
+            Some(top) => top.iter().filter_map(logprob).collect(),
+            None => logprob(place).into_iter().collect(),
+        }
+    };
+    let places = written["content"].as_array();
+    Ok(places.map_or_else(Vec::new, |places| places.iter().map(of_place).collect()))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -198,6 +231,12 @@ impl Chunk {
     pub fn calls(&self) -> &[WireCall] {
         self.delta()
             .map_or(&[], |delta| delta.tool_calls.as_slice())
+    }
+
+    /// The likeliest tokens at each place of its text.
+    pub fn logprobs(&self) -> &[Vec<TokenLogprob>] {
+        self.choice()
+            .map_or(&[], |choice| choice.logprobs.as_slice())
     }
 
     /// Whether it carries reasoning.
@@ -265,6 +304,19 @@ mod tests {
         assert_eq!(text(r#"{"choices":null,"x":[1]}"#), "");
         let parts = r#"{"choices":[{"message":{"content":[{"type":"text","text":"b"}]}}]}"#;
         assert_eq!(text(parts), "b");
+        let logprobs = r#"{"choices":[{"delta":{"content":"y"},"logprobs":{"content":[
+            {"token":"y","logprob":0,"top_logprobs":[{"token":"y","logprob":0},{"token":"n"}]},
+            {"token":"es","logprob":-1000}]}},{"logprobs":null}]}"#;
+        let read = |token: &str, logprob| TokenLogprob {
+            token: token.to_owned(),
+            logprob,
+        };
+        assert_eq!(
+            Chunk::read(logprobs).unwrap().logprobs(),
+            [vec![read("y", 0.0)], vec![read("es", -1000.0)]]
+        );
+        let odd = r#"{"choices":[{"delta":{"content":"y"},"logprobs":[1]}]}"#;
+        assert!(Chunk::read(odd).unwrap().logprobs().is_empty());
         let reasoning = r#"{"choices":[{"delta":{"content":"","reasoning":"hm"}}]}"#;
         assert!(Chunk::read(reasoning).unwrap().has_reasoning());
     }

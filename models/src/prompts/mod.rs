@@ -249,6 +249,7 @@ impl Prompt {
                 Some(schema) => Format::Json(Arc::clone(schema)),
                 None => Format::Text,
             },
+            top_logprobs: 0,
             deadline: None,
         })
     }

@@ -174,6 +174,20 @@ async fn a_real_server_keeps_all_promises() {
     (config.context_tokens, config.parallel) = (4096, 2);
     let role = role(&config);
     suite(&role).await;
+    likely_tokens_are_named(&role).await;
     let found = probe(&role).await.unwrap();
     assert!(found.tokens_per_second.unwrap() > 0.0);
+}
+
+async fn likely_tokens_are_named(model: &dyn ChatModel) {
+    let mut asked = request("Is Paris a city? Reply yes or no.");
+    (asked.maximum_tokens, asked.top_logprobs) = (3, 5);
+    let places = model.complete(&asked).await.unwrap().ending.logprobs;
+    let first = &places[0];
+    assert_eq!(first.len(), 5, "{first:?}");
+    let sum: f64 = first.iter().map(|one| one.logprob.exp()).sum();
+    assert!(sum > 0.3 && sum < 1.001, "{first:?}");
+    asked.top_logprobs = 0;
+    let unasked = model.complete(&asked).await.unwrap();
+    assert!(unasked.ending.logprobs.is_empty());
 }

@@ -555,19 +555,22 @@ async fn a_field_that_is_refused_is_left_out_from_then_on() {
         ),
         ("/temperature", "Unsupported value: 'temperature'"),
         ("/chat_template_kwargs", "chat_template_kwargs: unknown"),
+        ("/top_logprobs", "logprobs is not available for this model"),
     ]);
     let mut config = endpoint(&server.url);
     config.thinking = Thinking::Off;
     let model = OpenAiModel::new("test", config).unwrap();
-    let city = ask::<City>(&model, &request("?")).await.unwrap().value;
+    let mut wish = request("?");
+    wish.top_logprobs = 5;
+    let city = ask::<City>(&model, &wish).await.unwrap().value;
     assert_eq!(city.city, "Paris");
     let asked = server.seen().len();
-    assert_eq!(asked, 7, "one more for each field");
+    assert_eq!(asked, 8, "one more for each field");
     let now = model.capabilities();
     assert_eq!(now.structured, Structured::Prompt);
     assert_eq!(now.length_field, LengthField::MaxCompletionTokens);
 
-    ask::<City>(&model, &request("?")).await.unwrap();
+    ask::<City>(&model, &wish).await.unwrap();
     let seen = server.seen();
     assert_eq!(seen.len(), asked + 1, "remembered");
     let last = &seen[asked].body;

@@ -113,6 +113,7 @@ pub fn request(text: &str) -> ChatRequest {
         maximum_tokens: 40,
         temperature: Some(0.0),
         format: Format::Text,
+        top_logprobs: 0,
         deadline: Some(Instant::now() + PATIENCE),
     }
 }
