@@ -5,6 +5,7 @@
 mod access;
 mod adapting;
 pub mod answer;
+mod chat_reranker;
 mod coarse;
 mod code;
 mod config;
@@ -44,6 +45,7 @@ mod weight_features;
 mod workflows;
 
 pub use access::Principal;
+pub use chat_reranker::ChatReranker;
 pub use config::{Config, RelevanceConfig, RelevanceWeights};
 pub use document::{DocumentParts, DocumentView};
 pub use error::SearchError;

@@ -28,6 +28,8 @@ pub const HYPOTHETICAL_PASSAGE: &str = "hypothetical_passage";
 pub const RETRIEVAL_SUGGESTION: &str = "retrieval_suggestion";
 /// Name of the prompt for whether a passage says something to a question.
 pub const RELEVANCE: &str = "relevance";
+/// Name of the prompt for the same in one word, of which the probability counts.
+pub const RERANK: &str = "rerank";
 /// Name of the prompt for whether passages answer a question.
 pub const SUFFICIENCY: &str = "sufficiency";
 /// Name of the prompt for an answer that explains as a textbook does.
@@ -184,6 +186,17 @@ pub const PROMPTS: PromptSet = PromptSet {
             },
         },
         PromptSpec {
+            name: RERANK,
+            role: Role::Judge,
+            reply: None,
+            sample: || {
+                json!(ToJudgePassage {
+                    question: UNTRUSTED,
+                    passage: UNTRUSTED,
+                })
+            },
+        },
+        PromptSpec {
             name: SUFFICIENCY,
             role: Role::Judge,
             reply: Some(reply_schema::<SufficiencyReply>),
@@ -311,6 +324,8 @@ pub const PROMPTS: PromptSet = PromptSet {
         prompt_file!("retrieval_suggestion.zh.md"),
         prompt_file!("relevance.en.md"),
         prompt_file!("relevance.zh.md"),
+        prompt_file!("rerank.en.md"),
+        prompt_file!("rerank.zh.md"),
         prompt_file!("sufficiency.en.md"),
         prompt_file!("sufficiency.zh.md"),
         prompt_file!("judge_choice.en.md"),

@@ -76,6 +76,7 @@ pub struct Retriever {
     embedding_permits: Arc<Semaphore>,
     rerank_permits: Arc<Semaphore>,
     facets: FacetReader,
+    chat_reranker: Option<Arc<dyn Reranker>>,
 }
 
 /// What tier 3 left behind.
@@ -107,7 +108,21 @@ impl Retriever {
             config,
             embedding_permits,
             rerank_permits,
+            chat_reranker: None,
         })
+    }
+
+    /// With a reranker that no generation brings along: one that asks a language model.
+    #[must_use]
+    pub fn with_reranker(mut self, reranker: Arc<dyn Reranker>) -> Self {
+        self.chat_reranker = Some(reranker);
+        self
+    }
+
+    fn reranker_of<'a>(&'a self, serving: &'a Serving) -> Option<&'a Arc<dyn Reranker>> {
+        self.chat_reranker
+            .as_ref()
+            .or(serving.models.reranker.as_ref())
     }
 
     /// Whether the index has this document, whoever may see it.
@@ -247,7 +262,7 @@ impl Retriever {
         texts: Vec<String>,
     ) -> Option<Result<Vec<f32>>> {
         let serving = self.serving.current();
-        let reranker = serving.models.reranker.as_ref()?;
+        let reranker = self.reranker_of(&serving)?;
         let (permits, config) = (&self.rerank_permits, self.config.rerank);
         Some(rerank::score_texts(reranker, permits, query, texts, config).await)
     }
@@ -255,7 +270,7 @@ impl Retriever {
     /// The name of the reranker that searches use; `None` where none is configured.
     pub fn reranker(&self) -> Option<String> {
         let serving = self.serving.current();
-        let reranker = serving.models.reranker.as_ref();
+        let reranker = self.reranker_of(&serving);
         reranker.map(|reranker| reranker.name().to_owned())
     }
 
@@ -311,11 +326,8 @@ impl Retriever {
         let (query, tokens, words) = tokio::task::spawn_blocking(analyse)
             .await
             .map_err(stopped)?;
-        let reranker = serving
-            .models
-            .reranker
-            .as_ref()
-            .map(|reranker| reranker.name());
+        let reranker = self.reranker_of(&serving);
+        let reranker = reranker.map(|reranker| reranker.name());
         let plan = plan::plan(request, query, tokens, reranker, &self.config);
         let plan = QueryPlan {
             generation: serving.generation.clone(),
@@ -438,10 +450,8 @@ impl Retriever {
         degraded: &mut Vec<String>,
     ) -> Ranking {
         let started = Instant::now();
-        let reranker = serving
-            .models
-            .reranker
-            .as_ref()
+        let reranker = self
+            .reranker_of(serving)
             .filter(|_| plan.reranker.is_some() && !fine.is_empty());
         let Some(reranker) = reranker else {
             return Ranking {

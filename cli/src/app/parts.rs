@@ -2,8 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
+use tokio::runtime::Handle;
 use tributary_convert::isolation::ConversionPool;
 use tributary_enrich::descriptions::writer::DescriptionWriter;
 use tributary_enrich::prompts::PROMPTS;
@@ -12,14 +14,15 @@ use tributary_enrich::{
     Catalog, ChunkServices, Chunking, Pipeline, Pipelines, RecipeConfig, Writers,
 };
 use tributary_indexer::reindex::remember_removals;
+use tributary_models::RerankerKind;
 use tributary_models::chat::{ChatModels, Role};
 use tributary_models::prompts::{PromptSet, Prompts};
 use tributary_models::service::SharedServiceObserver;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::server::Parts as ServerParts;
 use tributary_retrieval::{
-    AnalyzerSource, Asker, AskerParts, Retriever, Serving, SharedServing, Understander,
-    UnderstanderParts,
+    AnalyzerSource, Asker, AskerParts, ChatReranker, Retriever, Serving, SharedServing,
+    Understander, UnderstanderParts,
 };
 use tributary_store::blobs::Blobs;
 use tributary_store::config::{EventLogKind, Stores};
@@ -173,7 +176,10 @@ impl Parts {
         )?;
         warn_of_unknown_sets(&source_profiles, &knowledge_sets.shared().current());
         let chat = Arc::new(chat);
-        let retriever = Arc::new(retriever);
+        let retriever = Arc::new(match chat_reranker(config, &chat, &prompts)? {
+            Some(reranker) => retriever.with_reranker(Arc::new(reranker)),
+            None => retriever,
+        });
         let writers = writers(config, &chat, &prompts, &registry, &stores.blobs)?;
         let understander = Understander::new(UnderstanderParts {
             analyzer: AnalyzerSource::Serving(serving.clone()),
@@ -351,6 +357,21 @@ fn writers(
             .map(description_writer)
             .map(Arc::new),
     })
+}
+
+/// Tier 3 by the language model of the role `judge`, where the configuration wants it.
+fn chat_reranker(
+    config: &Config,
+    chat: &ChatModels,
+    prompts: &Arc<Prompts>,
+) -> Result<Option<ChatReranker>> {
+    let is_wanted = config.models.reranker.kind == RerankerKind::Chat;
+    let Some(model) = chat.role(Role::Judge).filter(|_| is_wanted) else {
+        return Ok(None);
+    };
+    let patience = Duration::from_millis(config.query_api.retrieval.rerank.deadline_ms);
+    let reranker = ChatReranker::new(model, Arc::clone(prompts), Handle::current(), patience);
+    Ok(Some(reranker))
 }
 
 /// What questions are analysed and embedded with while this generation serves.

@@ -242,7 +242,7 @@ impl Config {
         let mut problems = self.enrich.problems();
         problems.extend(self.store.problems());
         problems.extend(self.query_api.problems());
-        problems.extend(self.models.chat.problems());
+        problems.extend(self.models.problems());
         if !problems.is_empty() {
             bail!(
                 "the configuration has {}:\n  {}",

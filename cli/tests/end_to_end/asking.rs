@@ -269,3 +269,36 @@ fn source_code_is_explained_and_the_course_answers_from_the_book_first() {
     assert!(at("# Source code") < at("## Purpose"), "{stdout}");
     assert!(stdout.contains("kernel-code/sched.c:"), "{stdout}");
 }
+
+#[test]
+fn a_language_model_orders_the_hits_where_it_is_wanted() {
+    let wanted = |workspace: Workspace| workspace.with("models.reranker.kind", "chat");
+    let without = wanted(Workspace::new());
+    without
+        .run(["config", "check"])
+        .refused(1, &["models.reranker.kind", "judge", "models.chat"]);
+    let replies = json!([
+        {"prompt": "rerank", "contains": "four steps", "reply": "yes", "logprobs": {"yes": -0.25, "no": -1.5}},
+        {"prompt": "rerank", "reply": "no", "logprobs": {"no": -0.1, "yes": -3.0}},
+    ]);
+    let workspace = wanted(scripted(&replies)).with("models.chat.roles.judge.endpoint", "talker");
+    workspace.write(
+        "kb/timer.md",
+        "# Random timer\n\nTimers of random length access nothing.\n",
+    );
+    let (workspace, _server) = with_page(workspace);
+    let found = workspace.json([
+        "search",
+        "--explain",
+        "--format",
+        "json",
+        "random timer access",
+    ]);
+    assert_eq!(text(&found, "/plan/reranker"), "chat:parrot");
+    assert_eq!(text(&found, "/hits/0/source_path"), "access.md", "{found}");
+    let score = found["hits"][0]["scores"]["rerank"].as_f64().unwrap();
+    assert!(
+        (score - 0.777).abs() < 0.001,
+        "{score}: e^-0.25 / (e^-0.25 + e^-1.5)"
+    );
+}

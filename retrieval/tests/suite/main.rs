@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod canary;
+mod chat_reranker;
 mod code;
 mod common;
 mod error_logs;

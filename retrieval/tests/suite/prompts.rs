@@ -10,9 +10,10 @@ use tributary_retrieval::prompts::{
     ANSWER, ANSWER_GRADE, AnswerToGrade, CODE_EXPLANATION, CONVERSATION_SUMMARY, ERROR_MAP_ANSWER,
     HYPOTHETICAL_PASSAGE, JUDGE_CHOICE, JUDGE_TEXT, LOG_OR_QUESTION, NumberedPassage, ON_DEMAND,
     PROMPTS, QUESTION_EXPLANATION, QuestionToAnswer, QuestionToUnderstand, RELEVANCE,
-    REPORT_OUTLINE, REPORT_SECTION, RETRIEVAL_SUGGESTION, SUFFICIENCY, TABLE_SQL, TEXTBOOK_ANSWER,
-    ToAnswer, ToExplain, ToJudgeChoice, ToJudgePassage, ToJudgePassages, ToJudgeText, ToPlanReport,
-    ToSearch, ToSuggest, ToSumUp, ToTellLog, ToWriteSection, ToWriteSql, UNDERSTANDING,
+    REPORT_OUTLINE, REPORT_SECTION, RERANK, RETRIEVAL_SUGGESTION, SUFFICIENCY, TABLE_SQL,
+    TEXTBOOK_ANSWER, ToAnswer, ToExplain, ToJudgeChoice, ToJudgePassage, ToJudgePassages,
+    ToJudgeText, ToPlanReport, ToSearch, ToSuggest, ToSumUp, ToTellLog, ToWriteSection, ToWriteSql,
+    UNDERSTANDING,
 };
 
 fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
@@ -137,6 +138,7 @@ fn requests(language: &str) -> Vec<(&'static str, ChatRequest)> {
         (HYPOTHETICAL_PASSAGE, json!(passage)),
         (RETRIEVAL_SUGGESTION, json!(suggest)),
         (RELEVANCE, json!(relevance)),
+        (RERANK, json!(relevance)),
         (SUFFICIENCY, json!(sufficiency)),
     ];
     let request = |(name, values)| (name, prompt(name).request(values, 400).unwrap());

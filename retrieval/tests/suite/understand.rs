@@ -29,8 +29,8 @@ fn parts(chat: ChatModels) -> UnderstanderParts {
     }
 }
 
-/// The role `understand` at a script with these entries.
-fn scripted(entries: &Value) -> (ChatModels, tempfile::TempDir) {
+/// All roles at a script with these entries.
+pub fn scripted(entries: &Value) -> (ChatModels, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("script.json");
     std::fs::write(&file, entries.to_string()).unwrap();
