@@ -32,6 +32,8 @@ struct Asked {
 #[derive(Debug, Default)]
 pub struct Collection {
     sets: Vec<String>,
+    /// Name of the reranker that ran.
+    reranker: Option<String>,
     asked: Vec<Asked>,
 }
 
@@ -48,6 +50,10 @@ pub struct Calibration {
     pub with_vectors: Fit,
     /// Where it is not.
     pub keywords_alone: Fit,
+    /// Name of the reranker that ran.
+    pub reranker: Option<String>,
+    /// Where it is embedded and tier 3 runs; none where no reranker ran.
+    pub with_reranker: Option<Fit>,
 }
 
 /// One fit.
@@ -109,6 +115,7 @@ impl Collection {
         progress: &dyn Progress,
     ) -> Result<()> {
         ingest(set, pipeline, progress).await?;
+        self.reranker = pipeline.retriever.reranker();
         for (number, question) in set.questions.iter().enumerate() {
             progress.at("ask", number, set.questions.len());
             let request = request(question, HITS);
@@ -117,6 +124,12 @@ impl Collection {
                 .search(&request, &Principal::unrestricted())
                 .await;
             if let Ok(outcome) = answer {
+                let degraded = &outcome.response.degraded;
+                ensure!(
+                    !degraded.iter().any(|what| what == "reranker"),
+                    "the reranker failed for `{}`; raise query_api.retrieval.rerank.deadline_ms, or lower fine_keep",
+                    question.text
+                );
                 let hits = &outcome.response.hits;
                 self.asked.push(Asked::of(self.sets.len(), question, hits));
             }
@@ -134,13 +147,16 @@ impl Collection {
             "{answerable} of {} questions have an answer: some with and some without are needed",
             self.asked.len()
         );
-        let without_similarity = SIGNALS.map(|name| name != "similarity");
+        let all = SIGNALS.map(|_| true);
+        let without = |names: &[&str]| SIGNALS.map(|name| !names.contains(&name));
         Ok(Calibration {
             sets: self.sets.clone(),
             answerable,
             unanswerable: self.asked.len() - answerable,
-            with_vectors: self.fit(SIGNALS.map(|_| true)),
-            keywords_alone: self.fit(without_similarity),
+            with_vectors: self.fit(without(&["rerank"])),
+            keywords_alone: self.fit(without(&["similarity", "rerank"])),
+            with_reranker: self.reranker.as_ref().map(|_| self.fit(all)),
+            reranker: self.reranker.clone(),
         })
     }
 
@@ -280,13 +296,14 @@ mod tests {
                 set: 0,
                 has_answer,
                 hits: vec![
-                    ([best, best, 1.0, 0.0], has_answer),
-                    ([0.3, 0.1, 0.0, 0.0], false),
+                    ([best, best, 1.0, 0.0, 0.0], has_answer),
+                    ([0.3, 0.1, 0.0, 0.0, 0.0], false),
                 ],
             }
         };
         let collection = Collection {
             sets: vec!["s".into()],
+            reranker: None,
             asked: (0..200).map(asked).collect(),
         };
         let Ok(calibration) = collection.calibrate() else {
@@ -299,6 +316,16 @@ mod tests {
         let all = &calibration.with_vectors.all;
         assert!(all.answerable_auroc > 0.99 && all.calibration_error < 0.05);
         assert_eq!(calibration.with_vectors.by_set.len(), 1);
+        assert!(calibration.with_reranker.is_none());
+        let reranked = Collection {
+            reranker: Some("chat:small".into()),
+            ..collection
+        };
+        let fit = reranked.calibrate().ok().and_then(|fit| fit.with_reranker);
+        assert!(
+            fit.is_some_and(|fit| fit.weights.signals[4].abs() < 1e-6),
+            "it was always 0"
+        );
         assert!(Collection::default().calibrate().is_err());
     }
 }

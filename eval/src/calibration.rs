@@ -7,7 +7,7 @@ use serde::Serialize;
 pub type Features = [f64; SIGNALS.len()];
 
 /// Names of the signals, as in `scores` of a hit.
-pub const SIGNALS: [&str; 4] = ["similarity", "coverage", "standing", "exact_name"];
+pub const SIGNALS: [&str; 5] = ["similarity", "coverage", "standing", "exact_name", "rerank"];
 
 /// Parts of the questions: each is estimated by weights that were fitted on the others.
 pub const FOLDS: usize = 5;
@@ -226,11 +226,11 @@ mod tests {
         };
         let truth = Weights {
             intercept: -1.0,
-            signals: [4.0, -2.0, 0.0, 0.0],
+            signals: [4.0, -2.0, 0.0, 0.0, 0.0],
         };
         (0..20_000)
             .map(|number| {
-                let features = [random(), random(), random(), 0.0];
+                let features = [random(), random(), random(), 0.0, 0.0];
                 Sample {
                     question: number / 10,
                     features,
@@ -244,15 +244,21 @@ mod tests {
     fn known_weights_are_found_again_and_their_estimates_are_calibrated() {
         let samples = samples();
         let all: Vec<&Sample> = samples.iter().collect();
-        let weights = fit(&all, [true; 4]);
-        let [similarity, coverage, standing, exact_name] = weights.signals;
+        let weights = fit(&all, [true; SIGNALS.len()]);
+        let [similarity, coverage, standing, exact_name, rerank] = weights.signals;
         assert!((weights.intercept + 1.0).abs() < 0.2, "{weights:?}");
         assert!((similarity - 4.0).abs() < 0.2, "{weights:?}");
         assert!((coverage + 2.0).abs() < 0.2, "{weights:?}");
-        assert!(standing.abs() < 0.2 && exact_name == 0.0, "{weights:?}");
-        assert_eq!(fit(&all, [false, true, true, true]).signals[0], 0.0);
+        assert!(
+            standing.abs() < 0.2 && exact_name == 0.0 && rerank == 0.0,
+            "{weights:?}"
+        );
+        assert_eq!(
+            fit(&all, SIGNALS.map(|name| name != "similarity")).signals[0],
+            0.0
+        );
         let relevant: Vec<bool> = samples.iter().map(|sample| sample.is_relevant).collect();
-        let estimates = cross_fitted(&samples, [true; 4]);
+        let estimates = cross_fitted(&samples, [true; SIGNALS.len()]);
         assert_eq!(estimates.len(), samples.len());
         assert!(calibration_error(&bins(&estimates, &relevant)) < 0.02);
         let doubled: Vec<f64> = estimates.iter().map(|estimate| estimate / 2.0).collect();

@@ -165,6 +165,10 @@ pub struct RelevanceConfig {
     pub with_vectors: RelevanceWeights,
     /// Where it was not, or by another model.
     pub keywords_alone: RelevanceWeights,
+    /// How the name of the reranker begins that `with_reranker` was fitted for; empty = for none.
+    pub reranker: String,
+    /// Where the question was embedded and that reranker ran.
+    pub with_reranker: RelevanceWeights,
 }
 
 /// Coefficients of a logistic regression.
@@ -181,6 +185,8 @@ pub struct RelevanceWeights {
     pub standing: f32,
     /// Of how exactly the question names it.
     pub exact_name: f32,
+    /// Of the reranker's score.
+    pub rerank: f32,
 }
 
 impl RelevanceWeights {
@@ -191,8 +197,20 @@ impl RelevanceWeights {
             self.coverage,
             self.standing,
             self.exact_name,
+            self.rerank,
         ];
         weights.iter().all(|weight| weight.is_finite())
+    }
+}
+
+impl RelevanceConfig {
+    fn are_numbers(&self) -> bool {
+        let all = [
+            &self.with_vectors,
+            &self.keywords_alone,
+            &self.with_reranker,
+        ];
+        all.into_iter().all(RelevanceWeights::are_numbers)
     }
 }
 
@@ -298,8 +316,7 @@ impl Config {
                 "must have strengths of 0 or more",
             ),
             (
-                self.relevance.with_vectors.are_numbers()
-                    && self.relevance.keywords_alone.are_numbers(),
+                self.relevance.are_numbers(),
                 "relevance",
                 "must have numbers as weights",
             ),

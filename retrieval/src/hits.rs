@@ -26,6 +26,12 @@ impl Scores {
         reranked: Option<&[ScoredChunk]>,
         relevance: &Estimates<'_>,
     ) -> Self {
+        let reranked: HashMap<ChunkId, f32> = reranked
+            .unwrap_or_default()
+            .iter()
+            .map(|chunk| (chunk.chunk_id, chunk.score))
+            .collect();
+        let rerank = |chunk: &FineChunk| reranked.get(&chunk.chunk_id).copied();
         let named = |chunk: &FineChunk| {
             let mut scores: BTreeMap<String, f32> = [
                 ("keyword", chunk.keyword),
@@ -34,7 +40,8 @@ impl Scores {
             ]
             .map(|(name, score)| (name.to_owned(), score))
             .into();
-            scores.insert("coverage".to_owned(), relevance.signals(chunk).coverage);
+            let signals = relevance.signals(chunk, None);
+            scores.insert("coverage".to_owned(), signals.coverage);
             scores.insert("standing".to_owned(), chunk.standing);
             scores.extend(
                 chunk
@@ -44,19 +51,13 @@ impl Scores {
             if chunk.exact_name > 0.0 {
                 scores.insert("exact_name".to_owned(), chunk.exact_name);
             }
+            scores.extend(rerank(chunk).map(|score| ("rerank".to_owned(), score)));
             (chunk.chunk_id, scores)
         };
-        let mut by_chunk: HashMap<ChunkId, BTreeMap<String, f32>> =
-            fine.iter().map(named).collect();
-        for chunk in reranked.unwrap_or_default() {
-            by_chunk
-                .entry(chunk.chunk_id)
-                .or_default()
-                .insert("rerank".to_owned(), chunk.score);
-        }
-        let estimated = |chunk: &FineChunk| Some((chunk.chunk_id, relevance.of(chunk)?));
+        let estimated =
+            |chunk: &FineChunk| Some((chunk.chunk_id, relevance.of(chunk, rerank(chunk))?));
         Self {
-            by_chunk,
+            by_chunk: fine.iter().map(named).collect(),
             relevance: fine.iter().filter_map(estimated).collect(),
         }
     }

@@ -86,6 +86,7 @@ pub(crate) mod tests {
             coverage: 1.0,
             standing: 1.0,
             exact_name: 1.0,
+            rerank: 0.0,
         }
     }
 
@@ -143,6 +144,8 @@ pub(crate) mod tests {
                 model: "multilingual-e5-small".into(),
                 with_vectors: weights(),
                 keywords_alone: weights(),
+                reranker: String::new(),
+                with_reranker: weights(),
             },
             facets: FacetConfig {
                 keep_ms: 0,

@@ -2,7 +2,7 @@
 //! other chunks of the answer alone, so that one value means the same for every question.
 //!
 //! relevance = 1 / (1 + e^−z), z = intercept + similarity · s + coverage · c + standing · f +
-//! exact_name · n: a logistic regression (Platt, "Probabilistic outputs for support vector
+//! exact_name · n + rerank · r: a logistic regression (Platt, "Probabilistic outputs for support vector
 //! machines", 1999) fitted by `tributary eval calibrate` on questions with and without an answer.
 
 use crate::config::{RelevanceConfig, RelevanceWeights};
@@ -21,6 +21,9 @@ pub struct Signals {
     pub standing: f32,
     /// How exactly the question names the chunk, 0 for not at all.
     pub exact_name: f32,
+    /// Score of tier 3, 0 to 1; none where it did not run, or a reranker that the weights were not
+    /// fitted for.
+    pub rerank: Option<f32>,
 }
 
 /// Estimates relevance for one search.
@@ -29,27 +32,33 @@ pub struct Estimates<'a> {
     pub config: &'a RelevanceConfig,
     /// Name of the model that embedded the question.
     pub model: &'a str,
+    /// Name of the reranker, where one ran.
+    pub reranker: Option<&'a str>,
     /// What its tokens are worth; none where the search did not use keywords.
     pub tokens: Option<&'a TokenScores>,
 }
 
 impl Estimates<'_> {
-    /// What is known of a chunk.
-    pub fn signals(&self, chunk: &FineChunk) -> Signals {
+    /// What is known of a chunk, with its score of tier 3.
+    pub fn signals(&self, chunk: &FineChunk, rerank: Option<f32>) -> Signals {
+        let fitted = self.config.reranker.as_str();
+        let is_fitted = |name: &str| !fitted.is_empty() && name.starts_with(fitted);
         let coverage = |tokens: &TokenScores| tokens.coverage(chunk.keyword_raw);
         Signals {
             similarity: chunk.similarity,
             coverage: self.tokens.map_or(0.0, coverage),
             standing: chunk.standing,
             exact_name: chunk.exact_name,
+            rerank: rerank.filter(|_| self.reranker.is_some_and(is_fitted)),
         }
     }
 
     /// None for a search by meaning alone: the weights were fitted for both signals, or for
     /// keywords.
-    pub fn of(&self, chunk: &FineChunk) -> Option<f32> {
+    pub fn of(&self, chunk: &FineChunk, rerank: Option<f32>) -> Option<f32> {
         self.tokens?;
-        Some(relevance(self.signals(chunk), self.model, self.config))
+        let signals = self.signals(chunk, rerank);
+        Some(relevance(signals, self.model, self.config))
     }
 }
 
@@ -58,9 +67,10 @@ pub fn relevance(signals: Signals, model: &str, config: &RelevanceConfig) -> f32
     let similarity = signals
         .similarity
         .filter(|_| model.starts_with(&config.model));
-    let weights = match similarity {
-        Some(_) => &config.with_vectors,
-        None => &config.keywords_alone,
+    let weights = match (similarity, signals.rerank) {
+        (Some(_), Some(_)) => &config.with_reranker,
+        (Some(_), None) => &config.with_vectors,
+        (None, _) => &config.keywords_alone,
     };
     logistic(weights, signals, similarity.unwrap_or(0.0))
 }
@@ -70,7 +80,8 @@ fn logistic(weights: &RelevanceWeights, signals: Signals, similarity: f32) -> f3
         + weights.similarity * similarity
         + weights.coverage * signals.coverage
         + weights.standing * signals.standing
-        + weights.exact_name * signals.exact_name;
+        + weights.exact_name * signals.exact_name
+        + weights.rerank * signals.rerank.unwrap_or(0.0);
     1.0 / (1.0 + (-exponent).exp())
 }
 
@@ -86,9 +97,15 @@ mod tests {
             coverage: 2.0,
             standing: 1.0,
             exact_name: 1.0,
+            rerank: 0.0,
         };
         let config = RelevanceConfig {
             model: "e5".into(),
+            reranker: "chat".into(),
+            with_reranker: RelevanceWeights {
+                rerank: 4.0,
+                ..weights(-4.0, 0.0)
+            },
             with_vectors: weights(-4.0, 3.0),
             keywords_alone: weights(-1.0, 0.0),
         };
@@ -97,6 +114,11 @@ mod tests {
             coverage,
             standing,
             exact_name,
+            rerank: None,
+        };
+        let reranked = |rerank| Signals {
+            rerank: Some(rerank),
+            ..signals(Some(1.0), 0.0, 0.0, 0.0)
         };
         // z by hand → 1/(1+e^-z): z = 0 → .5, 1 → .731059, -1 → .268941, -4 → .017986
         let table = [
@@ -106,6 +128,9 @@ mod tests {
             (signals(Some(1.0), 0.5, 0.0, 0.0), "hashing", 0.5),
             (signals(None, 0.0, 0.0, 0.0), "e5-small@1", 0.268_941),
             (signals(None, 0.5, 0.0, 1.0), "e5-small@1", 0.731_059),
+            (reranked(1.0), "e5-small@1", 0.5),
+            (reranked(0.0), "e5-small@1", 0.017_986),
+            (reranked(1.0), "hashing", 0.268_941),
         ];
         for (signals, model, expected) in table {
             let found = relevance(signals, model, &config);
@@ -114,5 +139,36 @@ mod tests {
                 "{signals:?} {model}: {found}"
             );
         }
+    }
+
+    #[test]
+    fn a_reranker_counts_that_the_weights_were_fitted_for() {
+        let config = |reranker: &str| RelevanceConfig {
+            reranker: reranker.to_owned(),
+            ..crate::tests::config().relevance
+        };
+        let chunk = FineChunk {
+            chunk_id: tributary_schemas::ChunkId(0),
+            keyword: 0.0,
+            vector: 0.0,
+            keyword_raw: 0.0,
+            similarity: Some(0.5),
+            standing: 0.0,
+            exact_name: 0.0,
+            score: 0.0,
+        };
+        let seen = |fitted: &str, reranker| {
+            let estimates = Estimates {
+                config: &config(fitted),
+                model: "e5",
+                reranker,
+                tokens: None,
+            };
+            estimates.signals(&chunk, Some(0.7)).rerank
+        };
+        assert_eq!(seen("chat:qwen", Some("chat:qwen@2")), Some(0.7));
+        assert_eq!(seen("chat:qwen", Some("lexical@1")), None);
+        assert_eq!(seen("chat:qwen", None), None);
+        assert_eq!(seen("", Some("lexical@1")), None);
     }
 }

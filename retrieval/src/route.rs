@@ -257,6 +257,7 @@ impl Retriever {
         Estimates {
             config: &self.config.relevance,
             model: serving.models.embedder.fine_name(),
+            reranker: found.plan.reranker.as_deref(),
             tokens: plan::uses_keywords(&found.plan).then_some(&found.tokens),
         }
     }

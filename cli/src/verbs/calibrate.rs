@@ -43,11 +43,17 @@ fn describe(calibration: &Calibration, model: &str) -> String {
         calibration.answerable,
         calibration.unanswerable
     );
+    if let Some(reranker) = &calibration.reranker {
+        writeln!(text, "reranker = \"{reranker}\"").ok();
+    }
     for (name, fit) in [
-        ("with_vectors", &calibration.with_vectors),
-        ("keywords_alone", &calibration.keywords_alone),
+        ("with_vectors", Some(&calibration.with_vectors)),
+        ("keywords_alone", Some(&calibration.keywords_alone)),
+        ("with_reranker", calibration.with_reranker.as_ref()),
     ] {
-        describe_fit(name, fit, &calibration.sets, &mut text);
+        if let Some(fit) = fit {
+            describe_fit(name, fit, &calibration.sets, &mut text);
+        }
     }
     text
 }

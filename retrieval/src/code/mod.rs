@@ -234,10 +234,12 @@ impl<'a> Search<'a> {
         let estimates = Estimates {
             config: &retriever.config.relevance,
             model: self.serving.models.embedder.fine_name(),
+            // Definitions are reranked by another text than chunks of documents are.
+            reranker: None,
             tokens: plan::uses_keywords(&plan).then_some(&tokens),
         };
         let estimated = fine.iter().filter_map(|chunk| {
-            let relevance = estimates.of(chunk)?;
+            let relevance = estimates.of(chunk, None)?;
             Some((chunk.chunk_id, relevance))
         });
         Ok(estimated.collect())
