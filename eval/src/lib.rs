@@ -14,10 +14,12 @@ pub mod diagnosis;
 pub mod evidence;
 pub mod gate;
 pub mod metrics;
+pub mod prompts;
 pub mod rewrite;
 pub mod runner;
 pub mod set;
 pub mod styles;
+pub mod terms;
 pub mod training;
 pub mod tune;
 

@@ -54,7 +54,7 @@ use crate::conversion;
 pub const PROMPT_SETS: [&PromptSet; 3] = [
     &PROMPTS,
     &tributary_retrieval::prompts::PROMPTS,
-    &tributary_eval::training::prompts::PROMPTS,
+    &tributary_eval::prompts::PROMPTS,
 ];
 
 /// Everything that is open.

@@ -79,6 +79,10 @@ pub struct Review {
     /// or "no"}, with "reviewer" and "at_ms" if they are another's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub verdicts: Option<PathBuf>,
+    /// Let the language model of the role `judge` decide instead, the highest scores first; people go
+    /// before it wherever they said something
+    #[arg(long, conflicts_with_all = ["reviewer", "verdicts"])]
+    pub by_model: bool,
     /// Candidates that are asked at most
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = at_least_one)]
     pub limit: usize,

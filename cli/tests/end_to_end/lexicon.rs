@@ -164,3 +164,82 @@ fn what_cannot_be_read_is_said() {
         .refused(1, &["no document that can be found meets the conditions"]);
     assert!(!workspace.path("none.jsonl").exists());
 }
+
+#[test]
+fn a_model_judges_and_people_go_before_it() {
+    let workspace = workspace();
+    let discover = ["lexicon", "discover", "--output", "candidates.jsonl"];
+    assert_eq!(workspace.run(discover).code, 0);
+    let by_model = [
+        "lexicon",
+        "review",
+        "candidates.jsonl",
+        "--by-model",
+        "--limit",
+        "2",
+    ];
+    workspace
+        .run(by_model)
+        .refused(1, &["judge", "models.chat.endpoint.url", "--by-model"]);
+    let script = workspace.write(
+        "script.json",
+        r#"[{"prompt": "term_verdicts", "contains": "地址转换", "reply": "{\"verdicts\": [true, false]}"},
+            {"prompt": "term_verdicts", "reply": "yes to all"}]"#,
+    );
+    let workspace = workspace
+        .with("models.chat.endpoints.talker.kind", "scripted")
+        .with("models.chat.endpoints.talker.model", "parrot")
+        .with(
+            "models.chat.endpoints.talker.script_file",
+            script.to_str().unwrap(),
+        )
+        .with("models.chat.roles.judge.endpoint", "talker");
+    let judged = workspace.run(by_model);
+    assert_eq!(judged.code, 0, "{judged:?}");
+    let verdicts = lines(&workspace, "verdicts.jsonl");
+    let said = |verdict: &Value| {
+        (
+            text(verdict, "/reviewer").to_owned(),
+            text(verdict, "/decision").to_owned(),
+        )
+    };
+    let of_the_model = |decision: &str| ("model:parrot".to_owned(), decision.to_owned());
+    assert_eq!(
+        verdicts.iter().map(said).collect::<Vec<_>>(),
+        [of_the_model("yes"), of_the_model("no")]
+    );
+    let refused = text(&verdicts[1], "/term").to_owned();
+    let build = [
+        "lexicon",
+        "build",
+        "candidates.jsonl",
+        "--output",
+        "terms.txt",
+        "--minimum-score",
+        "0",
+    ];
+    assert_eq!(workspace.run(build).code, 0);
+    let has = |term: &str| {
+        let terms = std::fs::read_to_string(workspace.path("terms.txt")).unwrap();
+        terms
+            .lines()
+            .any(|line| line.starts_with(&format!("{term}\t")))
+    };
+    assert!(!has(&refused), "{refused} was refused");
+
+    workspace.write(
+        "ann.jsonl",
+        format!("{{\"term\": \"{refused}\", \"decision\": \"yes\"}}\n"),
+    );
+    review(
+        &workspace,
+        &["--reviewer", "ann", "--verdicts", "ann.jsonl"],
+        "",
+    );
+    assert_eq!(workspace.run(build).code, 0);
+    assert!(has(&refused), "ann goes before the model");
+
+    let rest = workspace.run(["lexicon", "review", "candidates.jsonl", "--by-model"]);
+    assert_eq!(rest.code, 1, "{rest:?}");
+    assert!(rest.stderr.contains("no verdict on"), "{rest:?}");
+}

@@ -8,7 +8,8 @@ use tributary_models::chat::{ChatError, ChatModel, Message, Reason, RoleModel, S
 use tributary_models::prompts::{Prompt, Prompts};
 use tributary_schemas::Result;
 
-use super::prompts::{PassageToAskAbout, Questions, TRAINING_QUESTIONS, Wanted};
+use crate::prompts::{PassageToAskAbout, Questions, TRAINING_QUESTIONS, Wanted};
+
 use super::{Failure, Language, Length, Pair, Style, TrainingPassage};
 
 /// Tokens of the reply for each question, JSON around it included.
@@ -238,9 +239,9 @@ mod tests {
     use tributary_models::chat::{ChatConfig, ChatModels, Role, SharedObserver, Unobserved};
     use tributary_models::tokens::estimate::EstimatedTokens;
 
-    use super::super::prompts::PROMPTS;
     use super::super::samples::chunk_id;
     use super::*;
+    use crate::prompts::PROMPTS;
 
     /// Of a model whose replies stand in a script.
     fn generator(script: &str, language: QuestionLanguage) -> Generator {

@@ -17,7 +17,6 @@ pub mod files;
 pub mod folder;
 pub mod generate;
 pub mod negatives;
-pub mod prompts;
 mod rule_words;
 pub mod rules;
 pub mod split;

@@ -52,19 +52,42 @@ pub struct Standing {
     pub no: Vec<String>,
 }
 
+/// How the name of a reviewer begins that is a language model.
+pub const MODEL: &str = "model:";
+
+fn is_person(reviewer: &&String) -> bool {
+    !reviewer.starts_with(MODEL)
+}
+
 impl Standing {
-    /// What most of them say; nothing where as many say one as the other.
+    /// What most of them say; nothing where as many say one as the other. Where a person said
+    /// something, models do not count.
     pub fn is_term(&self) -> Option<bool> {
-        match self.yes.len().cmp(&self.no.len()) {
+        let (yes, no) = self.counted();
+        match yes.cmp(&no) {
             std::cmp::Ordering::Greater => Some(true),
             std::cmp::Ordering::Less => Some(false),
             std::cmp::Ordering::Equal => None,
         }
     }
 
-    /// Whether reviewers disagree.
+    /// Whether reviewers disagree who count.
     pub fn is_disputed(&self) -> bool {
-        !self.yes.is_empty() && !self.no.is_empty()
+        let (yes, no) = self.counted();
+        yes > 0 && no > 0
+    }
+
+    /// Whether a person said something.
+    pub fn is_of_people(&self) -> bool {
+        self.yes.iter().chain(&self.no).any(|one| is_person(&one))
+    }
+
+    fn counted(&self) -> (usize, usize) {
+        let count = |reviewers: &[String]| match self.is_of_people() {
+            true => reviewers.iter().filter(is_person).count(),
+            false => reviewers.len(),
+        };
+        (count(&self.yes), count(&self.no))
     }
 
     /// Whether nobody said anything.
@@ -162,6 +185,26 @@ mod tests {
         assert_eq!(verdicts.standing("页表").is_term(), Some(true));
         assert_eq!(verdicts.of("bob", "页表"), None);
         assert_eq!(verdicts.total(), 5);
+    }
+
+    #[test]
+    fn people_go_before_models() {
+        let mut verdicts = Verdicts::default();
+        for model in ["model:a", "model:b"] {
+            verdicts.add(&verdict("页表", Decision::No, model));
+        }
+        let standing = verdicts.standing("页表");
+        assert_eq!(
+            (standing.is_term(), standing.is_of_people()),
+            (Some(false), false)
+        );
+        verdicts.add(&verdict("页表", Decision::Yes, "ann"));
+        let standing = verdicts.standing("页表");
+        assert_eq!(
+            (standing.is_term(), standing.is_disputed()),
+            (Some(true), false)
+        );
+        assert!(standing.is_of_people());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! here are files, the server and the terminal.
 
 mod build;
+mod by_model;
 mod corpus;
 mod difference;
 mod discover;
@@ -19,7 +20,7 @@ use crate::print::Outcome;
 pub fn run(global: &Global, config: &Config, verb: &LexiconVerb) -> Result<Outcome> {
     match verb {
         LexiconVerb::Discover(discover) => discover::run(global, config, discover),
-        LexiconVerb::Review(review) => review::run(review),
+        LexiconVerb::Review(review) => review::run(config, review),
         LexiconVerb::Build(build) => build::run(config, build),
     }
 }

@@ -9,12 +9,15 @@ use std::thread;
 use anyhow::Result;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use tributary_eval::terms::TermJudge;
 use tributary_schemas::{Error, ErrorKind};
 use tributary_taxonomy::discovery::{Candidate, Decision, Standing, Verdict, Verdicts};
 
+use super::by_model;
 use super::files::{self, Kept};
 use crate::app;
 use crate::args::Review;
+use crate::config::Config;
 use crate::print::{self, Outcome};
 
 /// What each answer means.
@@ -35,6 +38,13 @@ struct Report {
     open: usize,
     /// Of those, the ones on which they disagree.
     disputed: usize,
+    /// Candidates on which the model gave no verdict.
+    #[serde(skip_serializing_if = "is_zero")]
+    without_verdict: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A line of a file of verdicts that is taken in.
@@ -46,8 +56,14 @@ struct Taken {
     at_ms: Option<i64>,
 }
 
-/// Asks, or takes verdicts from a file.
-pub fn run(review: &Review) -> Result<Outcome> {
+/// Asks a person or a model, or takes verdicts from a file.
+pub fn run(config: &Config, review: &Review) -> Result<Outcome> {
+    let judge = review
+        .by_model
+        .then(|| by_model::judge(config))
+        .transpose()?;
+    let reviewer = judge.as_ref().map(TermJudge::reviewer);
+    let reviewer = reviewer.unwrap_or_else(|| review.reviewer.clone());
     let candidates = files::candidates(&review.candidates)?;
     let beside = || files::verdicts_beside(&review.candidates);
     let file = review.file.clone().unwrap_or_else(beside);
@@ -64,40 +80,53 @@ pub fn run(review: &Review) -> Result<Outcome> {
         verdicts,
         report: Report {
             file,
-            reviewer: review.reviewer.clone(),
+            reviewer,
             ..Report::default()
         },
         given: Vec::new(),
     };
-    match taken {
-        Some(taken) => {
+    let mut queue = queue(&candidates, &session, review);
+    match (taken, judge) {
+        (_, Some(judge)) => {
+            queue.sort_by(|one, other| other.score.total_cmp(&one.score));
+            queue.truncate(review.limit);
+            session.report.without_verdict = by_model::ask(&judge, &queue, &mut session)?;
+        }
+        (Some(taken), None) => {
             if let Some(said) = of_no_candidate(&taken, &candidates) {
                 print::note(&said);
             }
             session.take(&taken)?;
         }
-        None => session.ask(&queue(&candidates, &session.verdicts, review))?,
+        (None, None) => {
+            queue.truncate(review.limit);
+            session.ask(&queue)?;
+        }
     }
     let report = session.finish(&candidates);
     print::result(review.format, &report, || describe(&report, review))?;
-    Ok(Outcome::Done)
+    let given = report.yes + report.no + report.skipped;
+    Ok(Outcome::of(given, report.without_verdict))
 }
 
-/// Candidates in the order in which they are asked: the nearest to even odds first.
+/// Candidates that are open, the nearest to even odds first. What a model decided is open for
+/// people.
 fn queue<'a>(
     candidates: &'a [Candidate],
-    verdicts: &Verdicts,
+    session: &Session,
     review: &Review,
 ) -> Vec<&'a Candidate> {
+    let (verdicts, reviewer) = (&session.verdicts, &session.report.reviewer);
     let is_open = |candidate: &&Candidate| {
-        let by_others = verdicts.standing(&candidate.term).is_term().is_some();
-        let by_me = verdicts.of(&review.reviewer, &candidate.term).is_some();
+        let standing = verdicts.standing(&candidate.term);
+        let counts = review.by_model || standing.is_of_people();
+        let by_others = counts && standing.is_term().is_some();
+        let by_me = verdicts.of(reviewer, &candidate.term).is_some();
         !candidate.is_known && !by_me && (review.all || !by_others)
     };
     let mut open: Vec<&Candidate> = candidates.iter().filter(is_open).collect();
     let doubt = |candidate: &Candidate| (candidate.score - 0.5).abs();
     open.sort_by(|one, other| doubt(one).total_cmp(&doubt(other)));
-    open.truncate(review.limit);
     open
 }
 
@@ -188,12 +217,12 @@ impl Answers {
     }
 }
 
-fn now_ms() -> i64 {
+pub(super) fn now_ms() -> i64 {
     Timestamp::now().as_millisecond()
 }
 
 /// A reviewer at work.
-struct Session {
+pub(super) struct Session {
     kept: Kept,
     verdicts: Verdicts,
     report: Report,
@@ -202,7 +231,8 @@ struct Session {
 }
 
 impl Session {
-    fn take(&mut self, taken: &[Verdict]) -> Result<()> {
+    /// Keeps verdicts.
+    pub(super) fn take(&mut self, taken: &[Verdict]) -> Result<()> {
         self.kept.add(taken)?;
         for verdict in taken {
             self.count(verdict.decision);
