@@ -326,7 +326,7 @@ impl Retriever {
         let (query, tokens, words) = tokio::task::spawn_blocking(analyse)
             .await
             .map_err(stopped)?;
-        let reranker = self.reranker_of(&serving);
+        let reranker = self.reranker_of(serving);
         let reranker = reranker.map(|reranker| reranker.name());
         let plan = plan::plan(request, query, tokens, reranker, &self.config);
         let plan = QueryPlan {
