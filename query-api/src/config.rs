@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tributary_retrieval::answer::AnswerConfig;
 
 use crate::asking::AskConfig;
+use crate::authentication::identity::config::IdentityConfig;
 
 /// The whole section.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -72,6 +73,8 @@ pub struct ServerConfig {
     pub idempotency_keys: usize,
     /// Bytes of drawn pages that are kept in memory.
     pub page_cache_bytes: usize,
+    /// Whom the server accepts beside the holders of its own keys.
+    pub identity: IdentityConfig,
 }
 
 /// Who may reach the server.
@@ -136,6 +139,10 @@ impl Config {
                 "query_api.server.listen `{}` is no HOST:PORT, such as 127.0.0.1:7470",
                 server.listen
             ));
+        }
+        problems.extend(server.identity.problems());
+        if server.identity.is_on() && server.network_access != NetworkAccess::Authenticated {
+            problems.push("query_api.server.identity is looked at only where query_api.server.network_access is \"authenticated\": set that, or leave both out".to_owned());
         }
         problems.extend(self.retrieval.problems());
         problems.extend(self.answer.problems());
