@@ -16,6 +16,8 @@ use super::jws::Algorithm;
 const SECTION: &str = "query_api.server.identity";
 /// Clocks that differ more are wrong.
 const MAXIMUM_SKEW_SECONDS: u64 = 300;
+/// Shortest prefix of a block of few machines, of IPv4 and of IPv6.
+const SHORTEST_PREFIX: (u8, u8) = (16, 48);
 /// Headers that mean something else.
 const TAKEN_HEADERS: [&str; 6] = [
     "authorization",
@@ -87,6 +89,15 @@ pub struct ProxyConfig {
     pub roles_header: String,
     /// Header with the clearance; empty for none.
     pub clearance_header: String,
+}
+
+/// Where more than a proxy may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedAddress {
+    /// The block.
+    pub block: String,
+    /// Whether it is this machine itself; else it is a whole network.
+    pub is_this_machine: bool,
 }
 
 impl IdentityConfig {
@@ -220,6 +231,21 @@ impl ProxyConfig {
     /// Whether a proxy is trusted.
     pub fn is_on(&self) -> bool {
         !self.user_header.is_empty() || !self.addresses.is_empty()
+    }
+
+    /// Addresses that are believed although more than a proxy may call from there.
+    pub fn shared_addresses(&self) -> Vec<SharedAddress> {
+        let blocks = self.blocks().ok().unwrap_or_default().into_iter();
+        let shared = blocks.filter_map(|block| {
+            let (of_4, of_6) = SHORTEST_PREFIX;
+            let shortest = if block.addr().is_ipv4() { of_4 } else { of_6 };
+            let is_this_machine = block.addr().is_loopback();
+            (is_this_machine || block.prefix_len() < shortest).then(|| SharedAddress {
+                block: block.to_string(),
+                is_this_machine,
+            })
+        });
+        shared.collect()
     }
 
     /// Blocks of addresses that are believed. `Invalid` for what is none, and for one that names
