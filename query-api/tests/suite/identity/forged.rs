@@ -485,5 +485,4 @@ async fn five_hundred_tokens_are_refused_each_with_its_code_in_answer_and_audit(
         "no token makes the server fetch keys again"
     );
     accepted().await;
-    println!("{} tokens refused: {counts:?}", cases.len());
 }
