@@ -119,6 +119,8 @@ codes! {
     TokenExpired => "token_expired", 401, "The token is expired", Denied;
     /// A token whose time has not come.
     TokenNotYetValid => "token_not_yet_valid", 401, "The token is not valid yet", Denied;
+    /// Nobody came back from the identity provider, or not in the browser that was sent there.
+    SignInFailed => "sign_in_failed", 401, "Signing in did not succeed", Denied;
     /// The keys of the identity provider cannot be had; they may come back.
     IdentityUnavailable => "identity_unavailable", 503, "The identity provider cannot be reached", Unavailable;
     /// The caller may not do this.

@@ -22,6 +22,7 @@ use tributary_store::keys::{Holder, KeyRing, Refusal};
 use crate::config::{DocumentsWithoutAccess, NetworkAccess, ServerConfig};
 use crate::http::caller::Caller;
 use crate::problem::{Code, Problem};
+use identity::login::{Login, Returned};
 use identity::{Identities, Tokens};
 use sessions::{Basis, Sessions};
 
@@ -133,17 +134,35 @@ impl Authentication {
         };
         let value = keys.sessions.begin(basis, until, now)?;
         let seconds = until.saturating_sub(now) / 1000;
-        Ok(Some(format!(
-            "{COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict"
-        )))
+        Ok(Some(session_cookie(&value, seconds)))
+    }
+
+    /// Signing in with an identity provider, where it is offered.
+    pub fn login(&self) -> Option<&Login> {
+        self.0.as_ref()?.identities.login.as_ref()
+    }
+
+    /// The cookie for whom the provider sends back with this.
+    pub async fn sign_in(
+        &self,
+        login: &Login,
+        returned: &Returned,
+        headers: &HeaderMap,
+    ) -> std::result::Result<String, Problem> {
+        let keys = self.0.as_ref().ok_or_else(no_key)?;
+        let holder = login.finish(returned, headers).await?;
+        let (now, seconds) = ((keys.clock)(), login.session_seconds);
+        let until = now.saturating_add(seconds.saturating_mul(1000));
+        let value = keys.sessions.begin(Basis::Token(holder), until, now)?;
+        Ok(session_cookie(&value, seconds) + login.secure())
     }
 
     /// Ends the session of these headers; the `Set-Cookie` that takes its cookie away.
     pub fn end_session(&self, headers: &HeaderMap) -> String {
-        if let (Some(keys), Some(value)) = (&self.0, session_cookie(headers)) {
+        if let (Some(keys), Some(value)) = (&self.0, cookie_of(headers, COOKIE)) {
             keys.sessions.end(value);
         }
-        format!("{COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict")
+        session_cookie("", 0)
     }
 
     /// Keeps when keys were used, now and then, beside the requests.
@@ -191,7 +210,7 @@ impl Keys {
 
     fn session(&self, headers: &HeaderMap) -> std::result::Result<Known, Problem> {
         let now = (self.clock)();
-        let basis = session_cookie(headers).and_then(|value| self.sessions.get(value, now));
+        let basis = cookie_of(headers, COOKIE).and_then(|value| self.sessions.get(value, now));
         match basis.ok_or_else(no_key)? {
             Basis::Token(holder) => Ok(Known::BySession(holder)),
             Basis::Key { id, mark } => {
@@ -228,14 +247,19 @@ fn bearer_of(headers: &HeaderMap) -> Option<&str> {
         .then_some(token.trim())
 }
 
-fn session_cookie(headers: &HeaderMap) -> Option<&str> {
+fn session_cookie(value: &str, seconds: i64) -> String {
+    format!("{COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict")
+}
+
+/// The value of the cookie of this name, if there is one and no more.
+fn cookie_of<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str> {
     let pairs = headers.get_all(header::COOKIE);
     let pairs = pairs
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(';'));
     let mut named = pairs.filter_map(|pair| {
         let (name, value) = pair.trim().split_once('=')?;
-        (name == COOKIE).then_some(value)
+        (name == wanted).then_some(value)
     });
     // Two of them: somebody else set one.
     let first = named.next()?;

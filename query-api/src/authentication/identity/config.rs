@@ -12,6 +12,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::keys::Grant;
 
 use super::jws::Algorithm;
+use super::login::config::LoginConfig;
 
 const SECTION: &str = "query_api.server.identity";
 /// Clocks that differ more are wrong.
@@ -40,6 +41,8 @@ pub struct IdentityConfig {
     pub roles: BTreeMap<String, String>,
     /// Tokens of an identity provider.
     pub tokens: TokensConfig,
+    /// Signing in on the page with that provider.
+    pub login: LoginConfig,
     /// A proxy that says who calls.
     pub proxy: ProxyConfig,
 }
@@ -109,6 +112,7 @@ impl IdentityConfig {
     /// Everything that is wrong with the values, one line each.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = self.tokens.problems();
+        problems.extend(self.login.problems(self.tokens.is_on()));
         problems.extend(self.proxy.problems());
         problems.extend(self.grants().err().map(|error| error.full_message()));
         if self.is_on() && self.roles.is_empty() {

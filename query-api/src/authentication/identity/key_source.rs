@@ -7,16 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use reqwest::{Client, Url};
-use tributary_models::http_client::{client, innermost};
+use tributary_models::http_client::client;
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::Clock;
 
 use super::config::TokensConfig;
+use super::exchange::{self, MAXIMUM_BYTES};
 use super::jws::{Algorithm, PublicKey};
 use super::key_set::{KeySet, Lookup};
 use super::refusal::TokenRefusal;
-
-const MAXIMUM_BYTES: usize = 1 << 20;
 
 /// The keys of one issuer.
 pub struct KeySource(Arc<Shared>);
@@ -198,9 +197,8 @@ impl Origin {
                 url,
                 deadline,
             } => {
-                let fetched = tokio::time::timeout(*deadline, body(client, url)).await;
-                let late = |_| unavailable(url, "it did not answer in time");
-                (fetched.map_err(late)??, url.to_string())
+                let fetched = exchange::reply(client.get(url.clone()), url, *deadline);
+                (fetched.await?, url.to_string())
             }
         };
         KeySet::parse(&bytes).map_err(|error| {
@@ -227,29 +225,6 @@ async fn file(path: PathBuf) -> Result<Vec<u8>> {
     };
     let read = tokio::task::spawn_blocking(read).await;
     read.unwrap_or_else(|error| Err(Error::new(ErrorKind::Internal, error.to_string())))
-}
-
-async fn body(client: &Client, url: &Url) -> Result<Vec<u8>> {
-    let broken = |error: reqwest::Error| unavailable(url, &innermost(&error));
-    let mut response = client.get(url.clone()).send().await.map_err(broken)?;
-    let status = response.status().as_u16();
-    if status != 200 {
-        return Err(unavailable(url, &format!("it answered {status}")));
-    }
-    let mut body = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(broken)? {
-        if body.len() + piece.len() > MAXIMUM_BYTES {
-            return Err(unavailable(url, "it has more than 1 MiB"));
-        }
-        body.extend_from_slice(&piece);
-    }
-    Ok(body)
-}
-
-fn unavailable(url: &Url, why: &str) -> Error {
-    let what = format!("cannot fetch the keys at {url}: {why}");
-    Error::new(ErrorKind::Unavailable, what)
-        .with_hint("see query_api.server.identity.tokens.jwks; redirects are not followed")
 }
 
 #[cfg(test)]

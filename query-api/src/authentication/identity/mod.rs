@@ -3,9 +3,11 @@
 //! table ([`mapping`]): whom it gives no role may do nothing.
 
 pub mod config;
+mod exchange;
 mod jws;
 mod key_set;
 mod key_source;
+pub mod login;
 mod mapping;
 mod proxy;
 mod refusal;
@@ -21,13 +23,16 @@ pub use key_source::key_count;
 pub use token::Tokens;
 
 use config::IdentityConfig;
+use login::Login;
 use mapping::Mapping;
 use proxy::Proxy;
 
 /// Everybody who is accepted beside the holders of keys.
 pub struct Identities {
     /// Tokens of an identity provider, if any are accepted.
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<Arc<Tokens>>,
+    /// Signing in on the page with that provider, if it is offered.
+    pub login: Option<Login>,
     /// The proxy that says who calls, if there is one.
     pub proxy: Option<Proxy>,
 }
@@ -38,13 +43,27 @@ impl Identities {
     pub fn new(config: &IdentityConfig, clock: Clock) -> Result<Self> {
         let mapping = Arc::new(Mapping::new(config)?);
         let tokens = match config.tokens.is_on() {
-            true => Some(Tokens::new(&config.tokens, Arc::clone(&mapping), clock)?),
+            true => {
+                let tokens = Tokens::new(&config.tokens, Arc::clone(&mapping), Arc::clone(&clock));
+                Some(Arc::new(tokens?))
+            }
             false => None,
+        };
+        let login = match &tokens {
+            Some(tokens) if config.login.is_on() => {
+                let tokens = Arc::clone(tokens);
+                Some(Login::new(&config.login, &config.tokens, tokens, clock)?)
+            }
+            _ => None,
         };
         let proxy = match config.proxy.is_on() {
             true => Some(Proxy::new(&config.proxy, mapping)?),
             false => None,
         };
-        Ok(Self { tokens, proxy })
+        Ok(Self {
+            tokens,
+            login,
+            proxy,
+        })
     }
 }

@@ -71,33 +71,75 @@ impl Tokens {
         text.contains('.')
     }
 
+    /// Who makes them.
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
     /// Who shows it.
     pub async fn holder(&self, text: &str) -> std::result::Result<TokenHolder, TokenRefusal> {
+        let claims = self.signed_claims(text).await?;
+        self.accepted(&claims, &self.audiences, text)
+    }
+
+    /// Whom an ID token names that was made for this client, and the sign-in that it belongs to
+    /// (`nonce`).
+    pub async fn sign_in(
+        &self,
+        text: &str,
+        client_id: &str,
+    ) -> std::result::Result<(Holder, Option<String>), TokenRefusal> {
+        let claims = self.signed_claims(text).await?;
+        let accepted = self.accepted(&claims, &[client_id.to_owned()], text)?;
+        // Of several audiences, the one that may use it (OpenID Connect Core, section 3.1.3.7).
+        if claims.get("azp").is_some_and(|party| party != client_id) {
+            return Err(TokenRefusal::Audience);
+        }
+        let nonce = claims.get("nonce").and_then(Value::as_str);
+        Ok((accepted.holder, nonce.map(str::to_owned)))
+    }
+
+    /// What the issuer has signed.
+    async fn signed_claims(
+        &self,
+        text: &str,
+    ) -> std::result::Result<Map<String, Value>, TokenRefusal> {
         let token = Token::parse(text, &self.algorithms)?;
         let keys = self.keys.keys(token.key_id.as_deref(), token.algorithm);
-        let has_signed = keys.await?.iter().any(|key| key.has_signed(&token));
-        if !has_signed {
-            return Err(TokenRefusal::Signature);
+        match keys.await?.iter().any(|key| key.has_signed(&token)) {
+            true => token.claims(),
+            false => Err(TokenRefusal::Signature),
         }
-        let claims = token.claims()?;
-        self.check_names(&claims)?;
-        let expires = self.check_times(&claims)?;
-        let subject = subject(&claims).ok_or(TokenRefusal::Malformed)?;
+    }
+
+    fn accepted(
+        &self,
+        claims: &Map<String, Value>,
+        audiences: &[String],
+        text: &str,
+    ) -> std::result::Result<TokenHolder, TokenRefusal> {
+        self.check_names(claims, audiences)?;
+        let expires = self.check_times(claims)?;
+        let subject = subject(claims).ok_or(TokenRefusal::Malformed)?;
         let id = format!("{}#{subject}", self.issuer);
         let mark = *blake3::hash(text.as_bytes()).as_bytes();
         Ok(TokenHolder {
-            holder: self.mapping.holder(id, self.said(&claims), mark),
+            holder: self.mapping.holder(id, self.said(claims), mark),
             until_ms: ((expires + self.skew_seconds) * 1000.0) as i64,
         })
     }
 
-    fn check_names(&self, claims: &Map<String, Value>) -> std::result::Result<(), TokenRefusal> {
+    fn check_names(
+        &self,
+        claims: &Map<String, Value>,
+        audiences: &[String],
+    ) -> std::result::Result<(), TokenRefusal> {
         if claims.get("iss").and_then(Value::as_str) != Some(&self.issuer) {
             return Err(TokenRefusal::Issuer);
         }
         let is_ours = |name: &Value| {
             let name = name.as_str();
-            name.is_some_and(|name| self.audiences.iter().any(|own| own == name))
+            name.is_some_and(|name| audiences.iter().any(|own| own == name))
         };
         let is_meant = match claims.get("aud") {
             Some(Value::Array(names)) => names.iter().any(is_ours),
