@@ -3,6 +3,7 @@
 mod audit;
 mod forged;
 mod issuer;
+mod login;
 mod proxy;
 mod rsa;
 mod tokens;

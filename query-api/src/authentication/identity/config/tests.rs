@@ -24,9 +24,16 @@ fn proxy() -> IdentityConfig {
     config
 }
 
+fn login() -> IdentityConfig {
+    let mut config = tokens();
+    config.login.client_id = "tributary".to_owned();
+    config.login.page_url = "https://kb.example.com/wiki".to_owned();
+    config
+}
+
 #[test]
 fn what_is_off_or_whole_has_no_problems() {
-    for config in [server().identity, tokens(), proxy()] {
+    for config in [server().identity, tokens(), login(), proxy()] {
         assert_eq!(config.problems(), Vec::<String>::new());
     }
 }
@@ -96,8 +103,28 @@ fn nonsense_is_refused_by_the_name_of_its_key() {
             "proxy.roles_header",
         ),
     ];
+    let of_logins: [(Change, &str); 6] = [
+        (|config| config.tokens.issuer.clear(), "tokens.issuer"),
+        (
+            |config| config.tokens = server().identity.tokens,
+            "login.client_id",
+        ),
+        (|config| config.login.page_url.clear(), "login.page_url"),
+        (
+            |config| config.login.page_url = "http://kb.example.com".into(),
+            "login.page_url",
+        ),
+        (|config| config.login.scopes.clear(), "login.scopes"),
+        (
+            |config| config.login.session_seconds = 0,
+            "login.session_seconds",
+        ),
+    ];
     let cases = of_tokens.map(|case| (tokens(), case)).into_iter();
-    for (mut config, (change, named)) in cases.chain(of_proxies.map(|case| (proxy(), case))) {
+    for (mut config, (change, named)) in cases
+        .chain(of_proxies.map(|case| (proxy(), case)))
+        .chain(of_logins.map(|case| (login(), case)))
+    {
         change(&mut config);
         let problems = config.problems();
         assert!(
