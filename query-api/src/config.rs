@@ -77,6 +77,18 @@ pub struct ServerConfig {
     pub identity: IdentityConfig,
 }
 
+impl ServerConfig {
+    /// Where browsers come back to from the identity provider, and would be refused.
+    fn unnamed_page(&self) -> Option<String> {
+        let host = self.identity.login.host()?;
+        let is_named = |name: &String| name.eq_ignore_ascii_case(&host);
+        let is_refused = !self.host_names.is_empty() && !self.host_names.iter().any(is_named);
+        is_refused.then(|| {
+            format!("query_api.server.identity.login.page_url has the name `{host}`, which query_api.server.host_names lacks: add it there")
+        })
+    }
+}
+
 /// Who may reach the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -144,6 +156,7 @@ impl Config {
         if server.identity.is_on() && server.network_access != NetworkAccess::Authenticated {
             problems.push("query_api.server.identity is looked at only where query_api.server.network_access is \"authenticated\": set that, or leave both out".to_owned());
         }
+        problems.extend(server.unnamed_page());
         problems.extend(self.retrieval.problems());
         problems.extend(self.answer.problems());
         problems.extend(self.ask.problems());
@@ -154,6 +167,18 @@ impl Config {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_must_be_reached_by_a_name_that_is_accepted() {
+        let mut server = server();
+        assert_eq!(server.unnamed_page(), None);
+        server.identity.login.client_id = "page".to_owned();
+        server.identity.login.page_url = "https://kb.example.com".to_owned();
+        let problem = server.unnamed_page();
+        assert!(problem.is_some_and(|line| line.contains("`kb.example.com`")));
+        server.host_names.push("KB.example.com".to_owned());
+        assert_eq!(server.unnamed_page(), None);
+    }
 
     /// The server of the tests.
     pub fn server() -> ServerConfig {

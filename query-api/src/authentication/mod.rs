@@ -151,6 +151,8 @@ impl Authentication {
     ) -> std::result::Result<String, Problem> {
         let keys = self.0.as_ref().ok_or_else(no_key)?;
         let holder = login.finish(returned, headers).await?;
+        let key = holder.id.as_deref().unwrap_or_default();
+        tracing::info!(target: "tributary_audit", key, "somebody signed in with the identity provider");
         let (now, seconds) = ((keys.clock)(), login.session_seconds);
         let until = now.saturating_add(seconds.saturating_mul(1000));
         let value = keys.sessions.begin(Basis::Token(holder), until, now)?;

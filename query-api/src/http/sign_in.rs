@@ -18,11 +18,14 @@ pub async fn ways(operations: web::Data<Operations>) -> Result<HttpResponse, Pro
 }
 
 /// `GET /sign-in`: sends the browser to the provider.
-pub async fn begin(operations: web::Data<Operations>) -> Result<HttpResponse, Problem> {
+pub async fn begin(
+    operations: web::Data<Operations>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
     let login = offered(&operations)?;
     Ok(match login.begin().await {
         Ok(begun) => see_other(&begun.location, &[begun.cookie]),
-        Err(problem) => refused(login, &problem),
+        Err(problem) => refused(login, &request, &problem),
     })
 }
 
@@ -38,7 +41,7 @@ pub async fn callback(
         .sign_in(login, &returned, request.headers());
     Ok(match signed_in.await {
         Ok(cookie) => see_other(login.page().as_str(), &[cookie, login.forget()]),
-        Err(problem) => refused(login, &problem),
+        Err(problem) => refused(login, &request, &problem),
     })
 }
 
@@ -52,9 +55,9 @@ fn offered(operations: &Operations) -> Result<&Login, Problem> {
     })
 }
 
-fn refused(login: &Login, problem: &Problem) -> HttpResponse {
-    let code = problem.code().as_str();
-    tracing::info!(target: "tributary_audit", method = "GET", route = "/sign-in/callback", code, "nobody was signed in");
+fn refused(login: &Login, request: &HttpRequest, problem: &Problem) -> HttpResponse {
+    let (code, route) = (problem.code().as_str(), request.path());
+    tracing::info!(target: "tributary_audit", method = "GET", route, code, "nobody was signed in");
     let mut location = login.page().clone();
     location.query_pairs_mut().append_pair("refused", code);
     see_other(location.as_str(), &[login.forget()])

@@ -9,7 +9,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::SystemRandom;
-use ring::signature::{self, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _};
+use ring::signature::{
+    self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair as _, RsaEncoding,
+};
 use serde_json::{Value, json};
 
 use super::rsa;
@@ -29,8 +31,8 @@ pub struct SigningKey {
 }
 
 enum Pair {
-    Rsa(Box<ring::rsa::KeyPair>),
-    P256(EcdsaKeyPair),
+    Rsa(Box<ring::rsa::KeyPair>, &'static dyn RsaEncoding),
+    Ecdsa(EcdsaKeyPair),
     Ed25519(Ed25519KeyPair),
 }
 
@@ -40,23 +42,45 @@ pub fn encoded(bytes: impl AsRef<[u8]>) -> String {
 
 impl SigningKey {
     pub fn rsa(id: &str) -> Self {
+        Self::rsa_with("RS256", id, &signature::RSA_PKCS1_SHA256)
+    }
+
+    pub fn rsa_with(algorithm: &'static str, id: &str, encoding: &'static dyn RsaEncoding) -> Self {
         let (pair, n, e) = rsa::generate();
         let der = pair.public().as_ref().to_vec();
-        let jwk = json!({"kty": "RSA", "kid": id, "use": "sig", "alg": "RS256", "n": encoded(&n), "e": encoded(e)});
-        Self::new("RS256", id, jwk, vec![n, der], Pair::Rsa(Box::new(pair)))
+        let jwk = json!({"kty": "RSA", "kid": id, "use": "sig", "alg": algorithm, "n": encoded(&n), "e": encoded(e)});
+        let pair = Pair::Rsa(Box::new(pair), encoding);
+        Self::new(algorithm, id, jwk, vec![n, der], pair)
     }
 
     pub fn p256(id: &str) -> Self {
-        let (kind, random) = (
+        Self::ecdsa(
+            ("ES256", "P-256"),
+            id,
             &signature::ECDSA_P256_SHA256_FIXED_SIGNING,
-            SystemRandom::new(),
-        );
+        )
+    }
+
+    pub fn p384(id: &str) -> Self {
+        Self::ecdsa(
+            ("ES384", "P-384"),
+            id,
+            &signature::ECDSA_P384_SHA384_FIXED_SIGNING,
+        )
+    }
+
+    fn ecdsa(
+        (algorithm, curve): (&'static str, &str),
+        id: &str,
+        kind: &'static EcdsaSigningAlgorithm,
+    ) -> Self {
+        let random = SystemRandom::new();
         let document = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
         let pair = EcdsaKeyPair::from_pkcs8(kind, document.as_ref(), &random).unwrap();
         let point = pair.public_key().as_ref().to_vec();
-        let (x, y) = point[1..].split_at(32);
-        let jwk = json!({"kty": "EC", "crv": "P-256", "kid": id, "x": encoded(x), "y": encoded(y)});
-        Self::new("ES256", id, jwk, vec![point], Pair::P256(pair))
+        let (x, y) = point[1..].split_at(point.len() / 2);
+        let jwk = json!({"kty": "EC", "crv": curve, "kid": id, "x": encoded(x), "y": encoded(y)});
+        Self::new(algorithm, id, jwk, vec![point], Pair::Ecdsa(pair))
     }
 
     pub fn ed25519(id: &str) -> Self {
@@ -86,14 +110,13 @@ impl SigningKey {
     pub fn sign(&self, message: &[u8]) -> Vec<u8> {
         let random = SystemRandom::new();
         match &self.pair {
-            Pair::Rsa(pair) => {
+            Pair::Rsa(pair, encoding) => {
                 let mut signature = vec![0; pair.public().modulus_len()];
-                let padding = &signature::RSA_PKCS1_SHA256;
-                pair.sign(padding, &random, message, &mut signature)
+                pair.sign(*encoding, &random, message, &mut signature)
                     .unwrap();
                 signature
             }
-            Pair::P256(pair) => pair.sign(&random, message).unwrap().as_ref().to_vec(),
+            Pair::Ecdsa(pair) => pair.sign(&random, message).unwrap().as_ref().to_vec(),
             Pair::Ed25519(pair) => pair.sign(message).as_ref().to_vec(),
         }
     }

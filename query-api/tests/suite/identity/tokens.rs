@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ring::signature;
 use serde_json::{Value, json};
 use tributary_store::keys::Grant;
 
@@ -64,6 +65,37 @@ async fn claims_become_roles_groups_and_clearance_and_without_a_role_there_is_no
             who(with("aud", audience)).await["key"],
             json!(format!("{ISSUER}#alice"))
         );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_algorithm_that_is_allowed_is_read_and_only_those_are() {
+    let all = [
+        SigningKey::rsa("a"),
+        SigningKey::rsa_with("RS384", "b", &signature::RSA_PKCS1_SHA384),
+        SigningKey::rsa_with("RS512", "c", &signature::RSA_PKCS1_SHA512),
+        SigningKey::rsa_with("PS256", "d", &signature::RSA_PSS_SHA256),
+        SigningKey::rsa_with("PS384", "e", &signature::RSA_PSS_SHA384),
+        SigningKey::rsa_with("PS512", "f", &signature::RSA_PSS_SHA512),
+        SigningKey::p256("g"),
+        SigningKey::p384("h"),
+        SigningKey::ed25519("i"),
+    ];
+    let keys = KeyServer::start(&all.each_ref());
+    let with = async |algorithms: &[&str]| {
+        let mut config = accepting_tokens(keys.url());
+        let algorithms = algorithms.iter().map(|name| (*name).to_owned());
+        config.identity.tokens.algorithms = algorithms.collect();
+        Keyed::start_with(config).await
+    };
+    let every = all.each_ref().map(|key| key.algorithm);
+    let (lenient, strict) = (with(&every).await, with(&["ES384"]).await);
+    for key in &all {
+        let token = key.token(&claims("alice"));
+        let accepted = get(&lenient, "/v1/session", &token).await;
+        assert_eq!(accepted.status, 200, "{}: {accepted:?}", key.algorithm);
+        let status = get(&strict, "/v1/session", &token).await.status;
+        assert_eq!(status == 200, key.algorithm == "ES384", "{}", key.algorithm);
     }
 }
 

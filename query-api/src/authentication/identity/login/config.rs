@@ -53,6 +53,12 @@ impl LoginConfig {
         problems.into_iter().map(place).collect()
     }
 
+    /// The name by which browsers call the server, where this way is offered.
+    pub fn host(&self) -> Option<String> {
+        let page = self.is_on().then(|| self.page().ok()).flatten();
+        page?.host_str().map(str::to_owned)
+    }
+
     /// The address of the page, with a stroke at its end. `Invalid` for what is none, and for one
     /// over which codes would travel openly.
     pub(super) fn page(&self) -> Result<Url> {

@@ -27,6 +27,8 @@ use provider::Provider;
 
 /// The cookie of a sign-in that has begun.
 const COOKIE: &str = "tributary_login";
+/// The same where the page is reached by https: no other name of the domain can set one like it.
+const HOST_COOKIE: &str = "__Host-tributary_login";
 /// How long it may take.
 const SECONDS: i64 = 600;
 
@@ -135,7 +137,10 @@ impl Login {
         returned: &Returned,
         headers: &HeaderMap,
     ) -> std::result::Result<Holder, Problem> {
-        let attempt = cookie_of(headers, COOKIE).map(Attempt::of);
+        let cookie = cookie_of(headers, self.cookie_name());
+        // Only what was made here is random enough.
+        let cookie = cookie.filter(|value| blake3::Hash::from_hex(value).is_ok());
+        let attempt = cookie.map(Attempt::of);
         let attempt = attempt.ok_or_else(|| failed("it was not begun in this browser"))?;
         let state = returned.state.as_deref().unwrap_or_default();
         // Hashes are compared in constant time.
@@ -182,18 +187,41 @@ impl Login {
         }
     }
 
+    fn cookie_name(&self) -> &'static str {
+        match self.secure().is_empty() {
+            true => COOKIE,
+            false => HOST_COOKIE,
+        }
+    }
+
     fn callback(&self) -> String {
         format!("{}sign-in/callback", self.page)
     }
 
     /// Lax: the browser comes back from the provider's page.
     fn login_cookie(&self, value: &str, seconds: i64) -> String {
-        let secure = self.secure();
-        format!("{COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
+        let (name, secure) = (self.cookie_name(), self.secure());
+        format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
     }
 }
 
 fn failed(why: &str) -> Problem {
     let what = format!("signing in did not succeed: {why}");
     Problem::new(Code::SignInFailed, what).with_hint("open the page and sign in again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_a_sign_in_is_of_its_cookie_and_tells_nothing_of_it() {
+        let (one, other) = (Attempt::of("a"), Attempt::of("b"));
+        assert_eq!(one.state, Attempt::of("a").state);
+        assert_ne!(one.state, other.state);
+        assert_ne!(one.state, one.nonce);
+        assert_ne!(one.verifier, one.state.to_hex().to_string());
+        assert_eq!((one.verifier.len(), one.challenge().len()), (64, 43));
+        assert_ne!(one.challenge(), other.challenge());
+    }
 }
