@@ -89,15 +89,11 @@ fn without_names(server: &ServerConfig) -> Option<OpenDoor> {
 }
 
 fn with_keys(server: &ServerConfig) -> Vec<OpenDoor> {
-    let tokens = &server.identity.tokens;
     let mut doors = Vec::new();
-    if tokens.is_on() && tokens.is_open_on_the_way() {
+    if let Some(address) = server.identity.open_on_the_way() {
         doors.push(door(
-            format!(
-                "whoever is between this machine and {} can make tokens for anybody",
-                tokens.jwks
-            ),
-            "use https:// in query_api.server.identity.tokens.jwks, or a file",
+            format!("whoever is between this machine and {address} can sign in as anybody"),
+            "use https:// in query_api.server.identity.tokens, or a file for jwks",
         ));
     }
     doors.extend(by_proxy(&server.identity.proxy));

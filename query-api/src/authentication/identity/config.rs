@@ -126,6 +126,19 @@ impl IdentityConfig {
         problems
     }
 
+    /// An address of the issuer in whose place whoever is on the way could answer, if it has one:
+    /// that of its keys, or where it says how people sign in.
+    pub fn open_on_the_way(&self) -> Option<&str> {
+        let tokens = &self.tokens;
+        let asks_issuer = tokens.is_on() && self.login.is_on();
+        let asked = [
+            tokens.is_on().then_some(&tokens.jwks),
+            asks_issuer.then_some(&tokens.issuer),
+        ];
+        let mut asked = asked.into_iter().flatten().map(String::as_str);
+        asked.find(|address| is_open_on_the_way(address))
+    }
+
     /// The table of roles. `Invalid` names the value whose roles cannot be read.
     pub(super) fn grants(&self) -> Result<BTreeMap<String, Vec<Grant>>> {
         let of_value = |(value, text): (&String, &String)| {
@@ -142,15 +155,15 @@ impl IdentityConfig {
     }
 }
 
+/// Whether whoever is on the way to an address could answer in its place.
+fn is_open_on_the_way(address: &str) -> bool {
+    Url::parse(address).is_ok_and(|url| url.scheme() == "http" && !is_this_machine(&url))
+}
+
 impl TokensConfig {
     /// Whether tokens are accepted.
     pub fn is_on(&self) -> bool {
         !self.issuer.is_empty() || !self.jwks.is_empty()
-    }
-
-    /// Whether whoever is on the way to the issuer's keys could replace them.
-    pub fn is_open_on_the_way(&self) -> bool {
-        Url::parse(&self.jwks).is_ok_and(|url| url.scheme() == "http" && !is_this_machine(&url))
     }
 
     /// How they may be signed. `Invalid` for what is not asymmetric, or not known.
@@ -182,42 +195,51 @@ impl TokensConfig {
         if !self.is_on() {
             return Vec::new();
         }
-        let mut problems: Vec<&str> = Vec::new();
         let is_issuer = self.issuer.contains("://") && !self.issuer.contains(['#', ' ']);
-        if !is_issuer {
-            problems.push("issuer is the issuer's address, exactly as its tokens say in `iss`");
-        }
-        if self.jwks.is_empty() {
-            problems.push("jwks is empty: it says where the issuer's public keys are (`jwks_uri` of ISSUER/.well-known/openid-configuration)");
-        }
-        if self.audiences.is_empty() || self.audiences.iter().any(String::is_empty) {
-            problems.push("audiences must name what tokens are for: without it, those for other services of the issuer would be accepted");
-        }
-        if self.algorithms.is_empty() {
-            problems.push("algorithms is empty: [\"RS256\", \"ES256\", \"EdDSA\"]");
-        }
-        if self.clock_skew_seconds > MAXIMUM_SKEW_SECONDS {
-            problems.push("clock_skew_seconds must be at most 300: set the clocks instead");
-        }
+        let has_audience =
+            !self.audiences.is_empty() && !self.audiences.iter().any(String::is_empty);
         let times = [
             self.jwks_refresh_seconds,
             self.jwks_retry_seconds,
             self.jwks_timeout_ms,
         ];
-        if times.contains(&0) {
-            problems.push(
+        let rules = [
+            (
+                is_issuer,
+                "issuer is the issuer's address, exactly as its tokens say in `iss`",
+            ),
+            (
+                !self.jwks.is_empty(),
+                "jwks is empty: it says where the issuer's public keys are (`jwks_uri` of ISSUER/.well-known/openid-configuration)",
+            ),
+            (
+                has_audience,
+                "audiences must name what tokens are for: without it, those for other services of the issuer would be accepted",
+            ),
+            (
+                !self.algorithms.is_empty(),
+                "algorithms is empty: [\"RS256\", \"ES256\", \"EdDSA\"]",
+            ),
+            (
+                self.clock_skew_seconds <= MAXIMUM_SKEW_SECONDS,
+                "clock_skew_seconds must be at most 300: set the clocks instead",
+            ),
+            (
+                !times.contains(&0),
                 "jwks_refresh_seconds, jwks_retry_seconds and jwks_timeout_ms must be at least 1",
-            );
-        }
-        if self.jwks_valid_seconds < self.jwks_refresh_seconds {
-            problems.push("jwks_valid_seconds must not be less than jwks_refresh_seconds");
-        }
-        if self.roles_claim.is_empty() {
-            problems.push("roles_claim is empty, so nobody could do anything: name the claim whose values the table of roles has");
-        }
-        let mut problems: Vec<String> = problems
-            .into_iter()
-            .map(|what| format!("{SECTION}.tokens.{what}"))
+            ),
+            (
+                self.jwks_valid_seconds >= self.jwks_refresh_seconds,
+                "jwks_valid_seconds must not be less than jwks_refresh_seconds",
+            ),
+            (
+                !self.roles_claim.is_empty(),
+                "roles_claim is empty, so nobody could do anything: name the claim whose values the table of roles has",
+            ),
+        ];
+        let broken = rules.iter().filter(|(holds, _)| !holds);
+        let mut problems: Vec<String> = broken
+            .map(|(_, what)| format!("{SECTION}.tokens.{what}"))
             .collect();
         let named = [
             ("algorithms: ", self.allowed().err()),

@@ -62,7 +62,7 @@ impl KeySet {
     }
 
     /// How many keys can be used.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.len()
     }
 
@@ -186,7 +186,7 @@ mod tests {
             json!("key"),
         ];
         for key in &useless {
-            assert_eq!(parse(&[okp("a"), key.clone()]).unwrap().len(), 1, "{key}");
+            assert_eq!(parse(&[okp("a"), key.clone()]).unwrap().count(), 1, "{key}");
         }
         for bytes in [
             "",

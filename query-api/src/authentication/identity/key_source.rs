@@ -59,7 +59,7 @@ enum Origin {
 /// Fetches the keys of these settings and counts those that can be used, for `doctor`.
 pub async fn key_count(config: &TokensConfig) -> Result<usize> {
     let keys = Origin::new(config)?.fetch().await?;
-    Ok(keys.len())
+    Ok(keys.count())
 }
 
 impl KeySource {

@@ -2,8 +2,10 @@
 
 mod audit;
 mod forged;
+mod forger;
 mod issuer;
 mod login;
+mod provider;
 mod proxy;
 mod rsa;
 mod tokens;

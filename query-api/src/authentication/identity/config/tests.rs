@@ -135,13 +135,24 @@ fn nonsense_is_refused_by_the_name_of_its_key() {
 }
 
 #[test]
-fn keys_over_plain_http_from_elsewhere_are_an_open_door() {
+fn an_issuer_over_plain_http_from_elsewhere_is_an_open_door() {
     let open = |jwks: &str| {
-        let mut tokens = tokens().tokens;
-        tokens.jwks = jwks.to_owned();
-        tokens.is_open_on_the_way()
+        let mut config = tokens();
+        config.tokens.jwks = jwks.to_owned();
+        config.open_on_the_way().map(str::to_owned)
     };
-    assert!(open("http://id.example.com/keys"));
-    assert!(!open("https://id.example.com/keys") && !open("http://127.0.0.1:8080/keys"));
-    assert!(!open("/etc/tributary/jwks.json"));
+    let address = "http://id.example.com/keys";
+    assert_eq!(open(address).as_deref(), Some(address));
+    for closed in [
+        "https://id.example.com/keys",
+        "http://127.0.0.1:1/keys",
+        "/etc/jwks.json",
+    ] {
+        assert_eq!(open(closed), None);
+    }
+    let mut config = login();
+    config.tokens.issuer = "http://id.example.com".to_owned();
+    assert_eq!(config.open_on_the_way(), Some("http://id.example.com"));
+    config.login.client_id.clear();
+    assert_eq!(config.open_on_the_way(), None);
 }
