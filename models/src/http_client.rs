@@ -43,3 +43,16 @@ pub fn innermost(error: &dyn std::error::Error) -> String {
     }
     cause.to_string()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_needs_no_proxy() {
+        let here = |url: &str| is_this_machine(&Url::parse(url).unwrap());
+        assert!(here("http://127.0.0.1:1/") && here("http://[::1]/") && here("http://localhost/"));
+        assert!(!here("https://api.example.com/"));
+    }
+}

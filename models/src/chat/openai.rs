@@ -270,11 +270,4 @@ mod tests {
         let url = address("http://me:secret@h:1/v1").unwrap();
         assert_eq!(shown(&url), "http://h:1/v1/");
     }
-
-    #[test]
-    fn this_machine_needs_no_proxy() {
-        let here = |url: &str| is_this_machine(&Url::parse(url).unwrap());
-        assert!(here("http://127.0.0.1:1/") && here("http://[::1]/") && here("http://localhost/"));
-        assert!(!here("https://api.example.com/"));
-    }
 }
