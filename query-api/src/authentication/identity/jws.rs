@@ -1,5 +1,5 @@
 //! Signed tokens in their compact form (RFC 7515, section 7.1) and the algorithms that may sign
-//! them (RFC 7518, RFC 8037): asymmetric ones only, so that whoever can check a token cannot make
+//! them (RFC 7518, RFC 8037, RFC 9864): asymmetric ones only, so that whoever can check a token cannot make
 //! one. Of the header, only `alg`, `kid`, `typ` and `crit` are looked at: keys and addresses of keys
 //! that a token brings itself are nothing to go by.
 
@@ -45,7 +45,7 @@ pub enum Algorithm {
     EdDsa,
 }
 
-const NAMES: [(&str, Algorithm); 9] = [
+const NAMES: [(&str, Algorithm); 10] = [
     ("RS256", Algorithm::Rs256),
     ("RS384", Algorithm::Rs384),
     ("RS512", Algorithm::Rs512),
@@ -55,6 +55,8 @@ const NAMES: [(&str, Algorithm); 9] = [
     ("ES256", Algorithm::Es256),
     ("ES384", Algorithm::Es384),
     ("EdDSA", Algorithm::EdDsa),
+    // Its newer name (RFC 9864).
+    ("Ed25519", Algorithm::EdDsa),
 ];
 
 impl FromStr for Algorithm {

@@ -97,6 +97,17 @@ async fn every_algorithm_that_is_allowed_is_read_and_only_those_are() {
         let status = get(&strict, "/v1/session", &token).await.status;
         assert_eq!(status == 200, key.algorithm == "ES384", "{}", key.algorithm);
     }
+    let header = all[8].header().to_string().replace("EdDSA", "Ed25519");
+    let token = all[8].token_of(&header, &claims("alice").to_string());
+    let (accepted, refused) = (
+        get(&lenient, "/v1/session", &token),
+        get(&strict, "/v1/session", &token),
+    );
+    assert_eq!(
+        (accepted.await.status, refused.await.status),
+        (200, 401),
+        "its newer name"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
