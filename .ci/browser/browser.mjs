@@ -36,14 +36,14 @@ export function atEnd(t, act) {
 
 /**
  * A page of its own at an address of the page that `url` serves; what goes wrong in it fails the test. `expected` says which errors of the
- * console belong to the test.
+ * console belong to the test, `others` which addresses of others it goes to.
  */
-export async function openPage(t, browser, url, address, { width = 1280, dark = false, language = "en-US", expected = REFUSED } = {}) {
+export async function openPage(t, browser, url, address, { width = 1280, dark = false, language = "en-US", expected = REFUSED, others = [] } = {}) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", locale: language, reducedMotion: "reduce" });
   context.setDefaultTimeout(60_000);
   if (process.env.TRIBUTARY_PAGE) await fromFolder(context, url, path.resolve(process.env.TRIBUTARY_PAGE));
   const errors = [];
-  context.on("page", (page) => watch(page, url, expected, errors));
+  context.on("page", (page) => watch(page, { known: [url, "data:", ...others], expected, errors }));
   atEnd(t, async () => {
     await context.close();
     assert.deepEqual(errors, []);
@@ -59,11 +59,11 @@ export async function openTab(context, url, address) {
   return page;
 }
 
-function watch(page, url, expected, errors) {
+function watch(page, { known, expected, errors }) {
   page.on("pageerror", (error) => errors.push(error.stack));
   page.on("dialog", (dialog) => { errors.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
   page.on("console", (message) => { if (message.type() === "error" && !expected.test(message.text())) errors.push(message.text()); });
-  page.on("request", (request) => { if (!request.url().startsWith(url) && !request.url().startsWith("data:")) errors.push(`another host: ${request.url()}`); });
+  page.on("request", (request) => { if (!known.some((start) => request.url().startsWith(start))) errors.push(`another host: ${request.url()}`); });
 }
 
 /** The page of a folder instead of the one in the binary. */

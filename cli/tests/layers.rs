@@ -81,7 +81,10 @@ const OWNERS: &[(&[&str], &[&str])] = &[
     ),
     // Of query-api: the bridge to its own `/mcp`; of retrieval: live search.
     (&["reqwest"], &["models", "query-api", "retrieval"]),
-    (&["ammonia", "docx-rs", "pulldown-latex"], &["query-api"]),
+    (
+        &["ammonia", "docx-rs", "ipnet", "pulldown-latex", "ring"],
+        &["query-api"],
+    ),
     (&["jieba-rs", "rust-stemmers"], &["taxonomy"]),
     (&["actix-multipart", "actix-web", "rmcp"], &["query-api"]),
     (

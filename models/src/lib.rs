@@ -9,6 +9,7 @@ pub mod config;
 pub mod dual;
 pub mod embedders;
 pub mod folder;
+pub mod http_client;
 pub mod load;
 pub mod ocr;
 pub mod prompts;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tributary_retrieval::answer::AnswerConfig;
 
 use crate::asking::AskConfig;
+use crate::authentication::identity::config::IdentityConfig;
 
 /// The whole section.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -72,6 +73,20 @@ pub struct ServerConfig {
     pub idempotency_keys: usize,
     /// Bytes of drawn pages that are kept in memory.
     pub page_cache_bytes: usize,
+    /// Whom the server accepts beside the holders of its own keys.
+    pub identity: IdentityConfig,
+}
+
+impl ServerConfig {
+    /// Where browsers come back to from the identity provider, and would be refused.
+    fn unnamed_page(&self) -> Option<String> {
+        let host = self.identity.login.host()?;
+        let is_named = |name: &String| name.eq_ignore_ascii_case(&host);
+        let is_refused = !self.host_names.is_empty() && !self.host_names.iter().any(is_named);
+        is_refused.then(|| {
+            format!("query_api.server.identity.login.page_url has the name `{host}`, which query_api.server.host_names lacks: add it there")
+        })
+    }
 }
 
 /// Who may reach the server.
@@ -137,6 +152,11 @@ impl Config {
                 server.listen
             ));
         }
+        problems.extend(server.identity.problems());
+        if server.identity.is_on() && server.network_access != NetworkAccess::Authenticated {
+            problems.push("query_api.server.identity is looked at only where query_api.server.network_access is \"authenticated\": set that, or leave both out".to_owned());
+        }
+        problems.extend(server.unnamed_page());
         problems.extend(self.retrieval.problems());
         problems.extend(self.answer.problems());
         problems.extend(self.ask.problems());
@@ -147,6 +167,18 @@ impl Config {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_must_be_reached_by_a_name_that_is_accepted() {
+        let mut server = server();
+        assert_eq!(server.unnamed_page(), None);
+        server.identity.login.client_id = "page".to_owned();
+        server.identity.login.page_url = "https://kb.example.com".to_owned();
+        let problem = server.unnamed_page();
+        assert!(problem.is_some_and(|line| line.contains("`kb.example.com`")));
+        server.host_names.push("KB.example.com".to_owned());
+        assert_eq!(server.unnamed_page(), None);
+    }
 
     /// The server of the tests.
     pub fn server() -> ServerConfig {

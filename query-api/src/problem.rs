@@ -103,6 +103,26 @@ codes! {
     KeyExpired => "key_expired", 401, "The key is expired", Denied;
     /// The key was revoked.
     KeyRevoked => "key_revoked", 401, "The key is revoked", Denied;
+    /// A token that cannot be read, or without what each must say.
+    TokenMalformed => "token_malformed", 401, "The token cannot be read", Denied;
+    /// A token that is signed in a way that is not allowed.
+    TokenAlgorithm => "token_algorithm_not_allowed", 401, "The token's algorithm is not allowed", Denied;
+    /// A token that is signed with a key that the identity provider does not publish.
+    TokenKeyUnknown => "token_key_unknown", 401, "The token's key is not known", Denied;
+    /// A token whose signature is wrong.
+    TokenSignature => "token_signature_invalid", 401, "The token's signature is wrong", Denied;
+    /// A token of another issuer.
+    TokenIssuer => "token_issuer_wrong", 401, "The token is of another issuer", Denied;
+    /// A token for another service.
+    TokenAudience => "token_audience_wrong", 401, "The token is for another service", Denied;
+    /// A token whose time is over.
+    TokenExpired => "token_expired", 401, "The token is expired", Denied;
+    /// A token whose time has not come.
+    TokenNotYetValid => "token_not_yet_valid", 401, "The token is not valid yet", Denied;
+    /// Nobody came back from the identity provider, or not in the browser that was sent there.
+    SignInFailed => "sign_in_failed", 401, "Signing in did not succeed", Denied;
+    /// The keys of the identity provider cannot be had; they may come back.
+    IdentityUnavailable => "identity_unavailable", 503, "The identity provider cannot be reached", Unavailable;
     /// The caller may not do this.
     Denied => "denied", 403, "This is not allowed", Denied;
     /// Too many searches or large bodies at once; come again after the time in `Retry-After`.

@@ -24,7 +24,8 @@ pub struct Access {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = limits::ACCESS_NAMES))]
     pub groups: Vec<String>,
-    /// These users: ids of API keys. At most 256, of at most 256 bytes.
+    /// These users: ids of API keys, `ISSUER#SUBJECT` of tokens, `proxy:USER`. At most 256, of at most
+    /// 256 bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = limits::ACCESS_NAMES))]
     pub users: Vec<String>,
@@ -85,7 +86,7 @@ impl DocumentRights {
 pub struct Viewer {
     /// Groups that they are in.
     pub groups: Vec<String>,
-    /// Who they are: the id of an API key.
+    /// Who they are: the id of an API key, or a user of an identity provider or a proxy.
     pub user: Option<String>,
     /// The highest security level that they may see.
     pub clearance: u8,

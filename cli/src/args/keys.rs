@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use tributary_store::keys::Grant;
 
@@ -94,28 +94,7 @@ impl FromStr for RoleArgument {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let (role, names) = match text.split_once('=') {
-            Some((role, names)) => (role, Some(names)),
-            None => (text, None),
-        };
-        let names = names.map(|names| {
-            let names = names.split(',').map(str::trim);
-            names.map(str::to_owned).collect::<Vec<String>>()
-        });
-        let has_empty = |names: &Vec<String>| names.iter().any(String::is_empty);
-        if names.as_ref().is_some_and(has_empty) {
-            bail!("`{text}` has an empty name");
-        }
-        Ok(Self(match (role, names) {
-            ("reader", None) => Grant::Reader,
-            ("administrator", None) => Grant::Administrator,
-            ("publisher", Some(sources)) => Grant::Publisher { sources },
-            ("builder", knowledge_sets) => Grant::Builder { knowledge_sets },
-            ("publisher", None) => bail!("a publisher needs sources: publisher=wiki,mail"),
-            _ => bail!(
-                "`{text}` is no role; there are reader, publisher=SOURCE,…, builder, builder=SET,… and administrator"
-            ),
-        }))
+        Ok(Self(text.parse()?))
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod check;
 mod load;
-mod merge;
+pub(crate) mod merge;
 
 use std::path::PathBuf;
 

@@ -30,7 +30,7 @@ use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
 use crate::verbs::config::check_domain;
-use crate::verbs::{chat_probe, keys, knowledge_sets, machine, verify};
+use crate::verbs::{callers, chat_probe, keys, knowledge_sets, machine, verify};
 
 /// How long a service has to answer.
 const SERVICE_ANSWER: Duration = Duration::from_secs(3);
@@ -61,6 +61,13 @@ pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> 
         Ok(callers) => passed("callers", callers),
         Err(error) => failed("callers", &error),
     });
+    checks.extend(
+        callers::look_at_provider(config).map(|looked| match looked {
+            Ok(keys) => passed("identity", keys),
+            Err(error) => failed("identity", &error),
+        }),
+    );
+    checks.extend(open_doors(config));
     if doctor.verify {
         checks.extend(data_at_rest(config));
     }
@@ -137,6 +144,15 @@ fn open_to_others(path: &Path) -> Option<String> {
         )
     };
     is_open_to_others(path).then(hint)
+}
+
+/// Warnings: each may be meant.
+fn open_doors(config: &Config) -> impl Iterator<Item = Check> {
+    let doors = callers::open_doors(&config.query_api.server).into_iter();
+    doors.map(|door| Check {
+        hint: Some(door.hint.to_owned()),
+        ..passed("open door", door.what)
+    })
 }
 
 /// Every byte of log, index and blobs against its checksum.

@@ -13,6 +13,7 @@ use crate::args::{Global, Keys, NewKey, Output};
 use crate::config::Config;
 use crate::print::{self, Outcome};
 use crate::times;
+use crate::verbs::callers;
 
 /// The keys of a folder at a moment.
 struct FolderKeys {
@@ -62,7 +63,8 @@ pub fn who_may_call(config: &Config) -> tributary_schemas::Result<String> {
                 0 => "there is none yet: `tributary keys create --name NAME --role administrator` makes one".to_owned(),
                 keys => format!("there are {keys} (`tributary keys list`)"),
             };
-            return Ok(format!("every request needs an API key; {keys}"));
+            let others = callers::in_place_of_keys(&config.query_api.server.identity);
+            return Ok(format!("every request needs an API key{others}; {keys}"));
         }
     };
     Ok(callers.to_owned())

@@ -5,6 +5,7 @@ pub mod ask;
 pub mod backup;
 pub mod blobs;
 pub mod calibrate;
+mod callers;
 mod chat_probe;
 pub mod chunk;
 pub mod code;

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
 use reqwest::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
-use reqwest::{Certificate, Client, Response, Url};
+use reqwest::{Client, Response, Url};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 use tributary_schemas::{Error, ErrorKind, Result};
@@ -22,6 +22,7 @@ use super::reply::{Limits, Reply};
 use super::request::{ChatRequest, Format, ModelDescription};
 use super::wire;
 use super::{ChatModel, DeltaStream};
+use crate::http_client::{client, innermost};
 
 /// Bytes of a refusal that are read.
 const MAXIMUM_REFUSAL_BYTES: usize = 64 << 10;
@@ -223,34 +224,6 @@ fn key(config: &EndpointConfig) -> std::result::Result<Option<HeaderValue>, Stri
     Ok(Some(header))
 }
 
-/// Trusts what browsers trust and what this machine trusts, which may be a company's own. Proxies
-/// of the environment hold for other machines only.
-pub(crate) fn client(url: &Url, connect_timeout: Duration) -> std::result::Result<Client, String> {
-    let mut builder = Client::builder()
-        .connect_timeout(connect_timeout)
-        .redirect(reqwest::redirect::Policy::none())
-        .tcp_nodelay(true)
-        .user_agent("tributary");
-    if url.scheme() == "https" {
-        for certificate in rustls_native_certs::load_native_certs().certs {
-            if let Ok(certificate) = Certificate::from_der(&certificate) {
-                builder = builder.add_root_certificate(certificate);
-            }
-        }
-    }
-    if is_this_machine(url) {
-        builder = builder.no_proxy();
-    }
-    builder.build().map_err(|error| innermost(&error))
-}
-
-fn is_this_machine(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    let is_loopback = |address: std::net::IpAddr| address.is_loopback();
-    host == "localhost" || address.parse().is_ok_and(is_loopback)
-}
-
 pub(crate) async fn read_refusal(mut response: Response) -> Refusal {
     let status = response.status().as_u16();
     let header = response.headers().get(RETRY_AFTER);
@@ -271,15 +244,6 @@ pub(crate) async fn read_refusal(mut response: Response) -> Refusal {
         body: String::from_utf8_lossy(&body).into_owned(),
         retry_after,
     }
-}
-
-/// The cause at the bottom: those above it repeat the address.
-pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    cause.to_string()
 }
 
 #[cfg(test)]
@@ -305,12 +269,5 @@ mod tests {
     fn an_address_is_shown_without_its_credentials() {
         let url = address("http://me:secret@h:1/v1").unwrap();
         assert_eq!(shown(&url), "http://h:1/v1/");
-    }
-
-    #[test]
-    fn this_machine_needs_no_proxy() {
-        let here = |url: &str| is_this_machine(&Url::parse(url).unwrap());
-        assert!(here("http://127.0.0.1:1/") && here("http://[::1]/") && here("http://localhost/"));
-        assert!(!here("https://api.example.com/"));
     }
 }

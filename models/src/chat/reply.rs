@@ -13,12 +13,12 @@ use super::DeltaStream;
 use super::calls::Calls;
 use super::config::EndpointConfig;
 use super::error::{ChatError, ChatResult, Reason};
-use super::openai::innermost;
 use super::refusal::{self, Refusal, words_of};
 use super::request::{ChatRequest, Delta, Ending, Finish, TokenLogprob, Usage};
 use super::sse::{Event, EventReader};
 use super::thinking::ThinkingFilter;
 use super::wire::Chunk;
+use crate::http_client::innermost;
 
 /// What ends a stream.
 const DONE: &str = "[DONE]";

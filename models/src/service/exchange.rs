@@ -12,9 +12,10 @@ use serde_json::Value;
 use super::{ServiceSettings, invalid};
 use crate::Result;
 use crate::chat::config::Key;
-use crate::chat::openai::{client, innermost, read_refusal};
+use crate::chat::openai::read_refusal;
 use crate::chat::refusal::{Refusal, words_of};
 use crate::chat::{ChatError, ChatResult, Reason};
+use crate::http_client::{client, innermost};
 
 const JSON: &str = "application/json";
 /// Characters of a service's words that a message quotes.

@@ -1,14 +1,19 @@
-//! Who shows what: keys in `Authorization: Bearer …`, or the cookie that the page gets for one.
+//! Who shows what: keys in `Authorization: Bearer …`, tokens of an identity provider there, or the
+//! cookie that the page gets for one; or a trusted proxy says it ([`identity`]).
 //!
 //! The page's pictures, event streams and downloads are fetched by the browser, which sends cookies
 //! and nothing else; so the page trades its key for a cookie that scripts cannot read. It is not the
 //! key, as cookies go to every port of a machine, but a random name for a session of this process.
-//! A session ends with its key, after twelve hours, when the page signs out, or with the process.
+//! A session ends with its key or token, after twelve hours, when the page signs out, or with the
+//! process.
 
+pub mod identity;
 mod sessions;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderMap};
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::Clock;
@@ -17,7 +22,9 @@ use tributary_store::keys::{Holder, KeyRing, Refusal};
 use crate::config::{DocumentsWithoutAccess, NetworkAccess, ServerConfig};
 use crate::http::caller::Caller;
 use crate::problem::{Code, Problem};
-use sessions::Sessions;
+use identity::login::{Login, Returned};
+use identity::{Identities, Tokens};
+use sessions::{Basis, Sessions};
 
 /// Name of the page's cookie.
 pub const COOKIE: &str = "tributary_session";
@@ -31,11 +38,54 @@ struct Keys {
     ring: Arc<KeyRing>,
     clock: Clock,
     sessions: Sessions,
+    identities: Identities,
     readers_see_unstated: bool,
 }
 
+/// What a request shows of who sends it.
+#[derive(Clone, Copy)]
+pub struct Shown<'a> {
+    /// Its headers.
+    pub headers: &'a HeaderMap,
+    /// The address that the connection comes from, whatever headers say.
+    pub peer: Option<IpAddr>,
+}
+
+impl<'a> From<&'a HttpRequest> for Shown<'a> {
+    fn from(request: &'a HttpRequest) -> Self {
+        Self {
+            headers: request.headers(),
+            peer: request.peer_addr().map(|address| address.ip()),
+        }
+    }
+}
+
+/// Who calls, and by what that is known.
+enum Known {
+    /// By a key, or a session for one.
+    ByKey(Holder),
+    /// By a token, which is refused from then on, in milliseconds since 1970.
+    ByToken(Holder, i64),
+    /// By a session for a token.
+    BySession(Holder),
+    /// By a proxy, which says so with every request.
+    ByProxy(Holder),
+}
+
+impl Known {
+    fn holder(self) -> Holder {
+        match self {
+            Self::ByKey(holder)
+            | Self::ByToken(holder, _)
+            | Self::BySession(holder)
+            | Self::ByProxy(holder) => holder,
+        }
+    }
+}
+
 impl Authentication {
-    /// As the configuration wants it. `Denied` where keys are wanted and there is no ring of them.
+    /// As the configuration wants it. `Denied` where keys are wanted and there is no ring of them,
+    /// `Invalid` for settings of identities that cannot be used.
     pub fn new(config: &ServerConfig, ring: Option<Arc<KeyRing>>, clock: Clock) -> Result<Self> {
         if config.network_access != NetworkAccess::Authenticated {
             return Ok(Self(None));
@@ -46,6 +96,7 @@ impl Authentication {
         })?;
         Ok(Self(Some(Keys {
             ring,
+            identities: Identities::new(&config.identity, Arc::clone(&clock))?,
             clock,
             sessions: Sessions::default(),
             readers_see_unstated: config.documents_without_access
@@ -58,37 +109,62 @@ impl Authentication {
         self.0.is_some()
     }
 
-    /// Who sends a request with these headers. `unauthenticated`, `key_expired` or `key_revoked`
-    /// for nobody who may; `unavailable` while the keys cannot be read.
-    pub fn caller(&self, headers: &HeaderMap) -> std::result::Result<Caller, Problem> {
+    /// Who sends a request that shows this. `unauthenticated`, `key_expired`, `key_revoked` or a
+    /// code of a token's refusal for nobody who may; `unavailable` while the keys cannot be read.
+    pub async fn caller(&self, shown: Shown<'_>) -> std::result::Result<Caller, Problem> {
         let Some(keys) = &self.0 else {
             return Ok(Caller::local());
         };
-        let holder = keys.holder(headers)?;
-        Ok(Caller::of(holder, keys.readers_see_unstated))
+        let known = keys.known(shown).await?;
+        Ok(Caller::of(known.holder(), keys.readers_see_unstated))
     }
 
-    /// The cookie for who shows a key in these headers: name, value and attributes, as `Set-Cookie`
-    /// has them. `None` where no key is wanted.
-    pub fn cookie(&self, headers: &HeaderMap) -> std::result::Result<Option<String>, Problem> {
+    /// The cookie for who shows a key or a token: name, value and attributes, as `Set-Cookie` has
+    /// them. `None` where no key is wanted, and for whom a proxy names.
+    pub async fn cookie(&self, shown: Shown<'_>) -> std::result::Result<Option<String>, Problem> {
         let Some(keys) = &self.0 else {
             return Ok(None);
         };
-        let holder = keys.bearer(headers)?;
         let now = (keys.clock)();
-        let until = now.saturating_add(SESSION_SECONDS * 1000);
-        let value = keys.sessions.begin(&holder, until, now)?;
-        Ok(Some(format!(
-            "{COOKIE}={value}; Path=/; Max-Age={SESSION_SECONDS}; HttpOnly; SameSite=Strict"
-        )))
+        let longest = now.saturating_add(SESSION_SECONDS * 1000);
+        let (basis, until) = match keys.shown_itself(shown).await? {
+            Known::ByKey(holder) => (Basis::of_key(&holder), longest),
+            Known::ByToken(holder, until) => (Basis::Token(holder), until.min(longest)),
+            Known::BySession(_) | Known::ByProxy(_) => return Ok(None),
+        };
+        let value = keys.sessions.begin(basis, until, now)?;
+        let seconds = until.saturating_sub(now) / 1000;
+        Ok(Some(session_cookie(&value, seconds)))
+    }
+
+    /// Signing in with an identity provider, where it is offered.
+    pub fn login(&self) -> Option<&Login> {
+        self.0.as_ref()?.identities.login.as_ref()
+    }
+
+    /// The cookie for whom the provider sends back with this.
+    pub async fn sign_in(
+        &self,
+        login: &Login,
+        returned: &Returned,
+        headers: &HeaderMap,
+    ) -> std::result::Result<String, Problem> {
+        let keys = self.0.as_ref().ok_or_else(no_key)?;
+        let holder = login.finish(returned, headers).await?;
+        let key = holder.id.as_deref().unwrap_or_default();
+        tracing::info!(target: "tributary_audit", key, "somebody signed in with the identity provider");
+        let (now, seconds) = ((keys.clock)(), login.session_seconds);
+        let until = now.saturating_add(seconds.saturating_mul(1000));
+        let value = keys.sessions.begin(Basis::Token(holder), until, now)?;
+        Ok(session_cookie(&value, seconds) + login.secure())
     }
 
     /// Ends the session of these headers; the `Set-Cookie` that takes its cookie away.
     pub fn end_session(&self, headers: &HeaderMap) -> String {
-        if let (Some(keys), Some(value)) = (&self.0, session_cookie(headers)) {
+        if let (Some(keys), Some(value)) = (&self.0, cookie_of(headers, COOKIE)) {
             keys.sessions.end(value);
         }
-        format!("{COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict")
+        session_cookie("", 0)
     }
 
     /// Keeps when keys were used, now and then, beside the requests.
@@ -108,42 +184,84 @@ impl Authentication {
 }
 
 impl Keys {
-    fn holder(&self, headers: &HeaderMap) -> std::result::Result<Holder, Problem> {
-        if headers.contains_key(header::AUTHORIZATION) {
-            return self.bearer(headers);
+    async fn known(&self, shown: Shown<'_>) -> std::result::Result<Known, Problem> {
+        let is_shown = shown.headers.contains_key(header::AUTHORIZATION);
+        if let Some(holder) = self.named_by_proxy(shown)? {
+            return Ok(Known::ByProxy(holder));
         }
-        let now = (self.clock)();
-        let session = session_cookie(headers).and_then(|value| self.sessions.get(value, now));
-        let session = session.ok_or_else(no_key)?;
-        let id = session.key.as_deref();
-        self.ring
-            .still_holds(id, &session.mark, now)
-            .map_err(refused)
+        match is_shown {
+            true => self.bearer(shown.headers).await,
+            false => self.session(shown.headers),
+        }
     }
 
-    /// Exactly one header, of exactly this form: anything else is no key.
-    fn bearer(&self, headers: &HeaderMap) -> std::result::Result<Holder, Problem> {
-        let mut shown = headers.get_all(header::AUTHORIZATION);
-        let (Some(value), None) = (shown.next(), shown.next()) else {
-            return Err(no_key());
-        };
-        let value = value.to_str().ok().and_then(|text| text.split_once(' '));
-        let token = value.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        let (_, token) = token.ok_or_else(no_key)?;
-        self.ring
-            .holder(token.trim(), (self.clock)())
-            .map_err(refused)
+    /// The same for what the request shows itself: a session makes no other.
+    async fn shown_itself(&self, shown: Shown<'_>) -> std::result::Result<Known, Problem> {
+        match self.named_by_proxy(shown)? {
+            Some(holder) => Ok(Known::ByProxy(holder)),
+            None => self.bearer(shown.headers).await,
+        }
+    }
+
+    fn named_by_proxy(&self, shown: Shown<'_>) -> std::result::Result<Option<Holder>, Problem> {
+        match &self.identities.proxy {
+            Some(proxy) => proxy.holder(shown.headers, shown.peer),
+            None => Ok(None),
+        }
+    }
+
+    fn session(&self, headers: &HeaderMap) -> std::result::Result<Known, Problem> {
+        let now = (self.clock)();
+        let basis = cookie_of(headers, COOKIE).and_then(|value| self.sessions.get(value, now));
+        match basis.ok_or_else(no_key)? {
+            Basis::Token(holder) => Ok(Known::BySession(holder)),
+            Basis::Key { id, mark } => {
+                let holder = self.ring.still_holds(id.as_deref(), &mark, now);
+                holder.map(Known::ByKey).map_err(refused)
+            }
+        }
+    }
+
+    async fn bearer(&self, headers: &HeaderMap) -> std::result::Result<Known, Problem> {
+        let shown = bearer_of(headers).ok_or_else(no_key)?;
+        match &self.identities.tokens {
+            Some(tokens) if Tokens::is_one(shown) => {
+                let accepted = tokens.holder(shown).await?;
+                Ok(Known::ByToken(accepted.holder, accepted.until_ms))
+            }
+            _ => {
+                let holder = self.ring.holder(shown, (self.clock)());
+                holder.map(Known::ByKey).map_err(refused)
+            }
+        }
     }
 }
 
-fn session_cookie(headers: &HeaderMap) -> Option<&str> {
+/// Exactly one header, of exactly this form: anything else is no key.
+fn bearer_of(headers: &HeaderMap) -> Option<&str> {
+    let mut shown = headers.get_all(header::AUTHORIZATION);
+    let (Some(value), None) = (shown.next(), shown.next()) else {
+        return None;
+    };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then_some(token.trim())
+}
+
+fn session_cookie(value: &str, seconds: i64) -> String {
+    format!("{COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict")
+}
+
+/// The value of the cookie of this name, if there is one and no more.
+fn cookie_of<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str> {
     let pairs = headers.get_all(header::COOKIE);
     let pairs = pairs
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(';'));
     let mut named = pairs.filter_map(|pair| {
         let (name, value) = pair.trim().split_once('=')?;
-        (name == COOKIE).then_some(value)
+        (name == wanted).then_some(value)
     });
     // Two of them: somebody else set one.
     let first = named.next()?;

@@ -9,13 +9,32 @@ use tributary_store::keys::{Holder, random_bytes};
 /// Most of them; the one that ends first goes for one more.
 const MAXIMUM_SESSIONS: usize = 10_000;
 
-/// Who signed in.
+/// With what somebody signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Session {
-    /// Id of the key; `None` for the data folder's own token.
-    pub key: Option<String>,
-    /// Stands for the secret that was shown.
-    pub mark: [u8; 32],
+pub(super) enum Basis {
+    /// With a key, which may be revoked meanwhile.
+    Key {
+        /// Its id; `None` for the data folder's own token.
+        id: Option<String>,
+        /// Stands for the secret that was shown.
+        mark: [u8; 32],
+    },
+    /// With a token of an identity provider, which says all there is to know until it ends.
+    Token(Holder),
+}
+
+impl Basis {
+    /// That of a key.
+    pub fn of_key(holder: &Holder) -> Self {
+        Self::Key {
+            id: holder.id.clone(),
+            mark: holder.mark,
+        }
+    }
+}
+
+struct Session {
+    basis: Basis,
     until_ms: i64,
 }
 
@@ -25,15 +44,11 @@ pub(super) struct Sessions(Mutex<HashMap<blake3::Hash, Session>>);
 
 impl Sessions {
     /// Begins one that ends at a time, in milliseconds since 1970; its name, 64 hexadecimal digits.
-    pub fn begin(&self, holder: &Holder, until_ms: i64, now_ms: i64) -> Result<String> {
+    pub fn begin(&self, basis: Basis, until_ms: i64, now_ms: i64) -> Result<String> {
         let name = blake3::Hash::from_bytes(random_bytes()?)
             .to_hex()
             .to_string();
-        let session = Session {
-            key: holder.id.clone(),
-            mark: holder.mark,
-            until_ms,
-        };
+        let session = Session { basis, until_ms };
         let mut sessions = self.lock();
         sessions.retain(|_, session| now_ms < session.until_ms);
         if sessions.len() >= MAXIMUM_SESSIONS {
@@ -46,10 +61,12 @@ impl Sessions {
         Ok(name)
     }
 
-    /// The one of this name, unless it is over.
-    pub fn get(&self, name: &str, now_ms: i64) -> Option<Session> {
-        let session = self.lock().get(&hashed(name)).cloned();
-        session.filter(|session| now_ms < session.until_ms)
+    /// With what the one of this name was begun, unless it is over.
+    pub fn get(&self, name: &str, now_ms: i64) -> Option<Basis> {
+        let sessions = self.lock();
+        let session = sessions.get(&hashed(name));
+        let session = session.filter(|session| now_ms < session.until_ms);
+        session.map(|session| session.basis.clone())
     }
 
     /// Ends one, if it is there.
@@ -73,18 +90,15 @@ mod tests {
 
     #[test]
     fn a_session_is_over_at_its_time_or_when_it_is_ended() {
-        let holder = Holder {
+        let key = Basis::Key {
             id: Some("k".to_owned()),
-            groups: Vec::new(),
-            clearance: 0,
-            roles: Vec::new(),
             mark: [7; 32],
         };
         let sessions = Sessions::default();
-        let first = sessions.begin(&holder, 10, 0).unwrap();
-        let second = sessions.begin(&holder, 20, 0).unwrap();
+        let first = sessions.begin(key.clone(), 10, 0).unwrap();
+        let second = sessions.begin(key.clone(), 20, 0).unwrap();
         assert_ne!(first, second);
-        assert_eq!(sessions.get(&first, 9).unwrap().mark, [7; 32]);
+        assert_eq!(sessions.get(&first, 9).unwrap(), key);
         assert!(sessions.get(&first, 10).is_none() && sessions.get("", 0).is_none());
         sessions.end(&second);
         assert!(sessions.get(&second, 0).is_none());

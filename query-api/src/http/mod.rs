@@ -22,7 +22,7 @@ mod large_bodies;
 pub mod originals;
 pub mod page;
 pub mod page_pictures;
-mod percent;
+pub(crate) mod percent;
 pub mod questions;
 pub mod reindex;
 pub mod rendered;
@@ -30,6 +30,7 @@ pub mod report_export;
 pub mod rights;
 pub mod search;
 pub mod session;
+pub mod sign_in;
 pub mod table_query;
 pub mod tables;
 pub mod trace;
@@ -212,6 +213,9 @@ pub fn operation_routes(config: &mut web::ServiceConfig) {
                 .route(Right::AnyKey.post(session::begin))
                 .route(Right::Open.delete(session::end)),
         )
+        .service(resource("/sign-in").route(Right::Open.get(sign_in::begin)))
+        .service(resource("/sign-in/ways").route(Right::Open.get(sign_in::ways)))
+        .service(resource("/sign-in/callback").route(Right::Open.get(sign_in::callback)))
         .service(resource("/v1/work").route(ADMINISTER.get(health::work)))
         .service(resource("/v1/backup").route(ADMINISTER.post(backup::backup)));
 }

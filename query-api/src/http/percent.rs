@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Every byte but letters, digits and `-._~` as `%XX`.
-pub(super) fn encoded(text: &str) -> String {
+pub(crate) fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

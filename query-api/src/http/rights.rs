@@ -133,10 +133,15 @@ impl Right {
     }
 
     /// Who calls, if they may.
-    fn caller(self, operations: &Operations, request: &ServiceRequest) -> Result<Caller, Problem> {
+    async fn caller(
+        self,
+        operations: &Operations,
+        request: &ServiceRequest,
+    ) -> Result<Caller, Problem> {
         let has_open_metrics = operations.config.open_metrics;
         let is_open = self == Self::Open || (self == Self::Metrics && has_open_metrics);
-        let caller = match operations.authentication.caller(request.headers()) {
+        let identified = operations.authentication.caller(request.request().into());
+        let caller = match identified.await {
             // A probe with a stale key is a probe.
             Err(_) if is_open => Caller::nobody(),
             identified => identified?,
@@ -190,7 +195,7 @@ async fn admitted(
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     operations.authentication.note_uses();
-    match right.caller(&operations, &request) {
+    match right.caller(&operations, &request).await {
         Ok(caller) => {
             let visit = Visit::of(right, &request, &caller);
             request.extensions_mut().insert(caller);
@@ -204,6 +209,7 @@ async fn admitted(
         }
         Err(problem) => {
             tracing::info!(
+                target: "tributary_audit",
                 method = %request.method(),
                 route = request.match_pattern(),
                 code = problem.code().as_str(),

@@ -19,7 +19,8 @@ pub struct SessionInformation {
     /// Whether this server wants keys; where it does not, everybody who reaches it may do
     /// everything.
     pub wants_keys: bool,
-    /// Id of the key; `null` without one.
+    /// Id of the key, `ISSUER#SUBJECT` of a token, or `proxy:USER` as a trusted proxy says; `null`
+    /// without one. Documents name users by it in `attributes.access`.
     pub key: Option<String>,
     /// Roles: objects with `role` (`reader`, `publisher`, `builder`, `administrator`) and what it
     /// is for.
@@ -41,13 +42,13 @@ pub async fn get(
     json(StatusCode::OK, &information(&operations, &caller))
 }
 
-/// `POST /v1/session`: signs the page in. The key comes in `Authorization`, as everywhere.
+/// `POST /v1/session`: signs the page in. The key or token comes in `Authorization`, as everywhere.
 pub async fn begin(
     operations: web::Data<Operations>,
     caller: Caller,
     request: HttpRequest,
 ) -> Result<HttpResponse, Problem> {
-    let cookie = operations.authentication.cookie(request.headers())?;
+    let cookie = operations.authentication.cookie((&request).into()).await?;
     let mut response = HttpResponse::Ok();
     if let Some(cookie) = cookie {
         response.insert_header((SET_COOKIE, cookie));

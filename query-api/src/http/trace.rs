@@ -242,7 +242,8 @@ fn misplaced_parameters(request: &ServiceRequest) -> Option<Problem> {
 }
 
 /// A browser says where a request comes from, also where it sends no `Origin`: that of a picture, a
-/// script or a link of another page. Only a link that opens the page itself is followed.
+/// script or a link of another page. Only a link that opens the page itself is followed, and the
+/// way back from the identity provider.
 fn foreign_fetch(request: &ServiceRequest) -> Option<Problem> {
     let header = |name: &str| {
         request
@@ -253,7 +254,8 @@ fn foreign_fetch(request: &ServiceRequest) -> Option<Problem> {
     let site = header("sec-fetch-site").filter(|site| !matches!(*site, "same-origin" | "none"))?;
     let opens_a_page = header("sec-fetch-mode") == Some("navigate")
         && header("sec-fetch-dest") == Some("document");
-    if opens_a_page && request.method() == Method::GET && request.path() == "/" {
+    let is_for_people = matches!(request.path(), "/" | "/sign-in/callback");
+    if opens_a_page && request.method() == Method::GET && is_for_people {
         return None;
     }
     let shown = if site == "same-site" {

@@ -18,7 +18,7 @@ const OPEN: [(&str, &str); 5] = [
 
 /// How a key is shown.
 pub fn schemes() -> Value {
-    let what = "An API key, as `tributary keys create` shows it. Needed where the server's `network_access` is `authenticated`; \
+    let what = "An API key, as `tributary keys create` shows it, or a token of the identity provider that the server trusts. Needed where the server's `network_access` is `authenticated`; \
         what each operation needs of a key is in docs/rights.md";
     json!({"key": {"type": "http", "scheme": "bearer", "description": what}})
 }

@@ -12,6 +12,7 @@ mod door;
 mod error_map;
 mod evaluations;
 mod http;
+mod identity;
 mod judging;
 mod mcp;
 mod on_demand;

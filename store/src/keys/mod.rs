@@ -28,6 +28,7 @@ mod tests;
 mod used;
 
 use serde::{Deserialize, Serialize};
+use tributary_schemas::{Error, ErrorKind, Result};
 
 pub use file::{KeyFile, NewKey};
 pub use ring::{Holder, KeyRing, Refusal};
@@ -87,6 +88,40 @@ impl Grant {
             Self::Publisher { .. } => Role::Publisher,
             Self::Builder { .. } => Role::Builder,
             Self::Administrator => Role::Administrator,
+        }
+    }
+}
+
+impl std::str::FromStr for Grant {
+    type Err = Error;
+
+    /// As the command line and settings have it: `reader`, `publisher=SOURCE,…`, `builder`,
+    /// `builder=SET,…`, `administrator`.
+    fn from_str(text: &str) -> Result<Self> {
+        let invalid = |what: String| Error::new(ErrorKind::Invalid, what);
+        let (role, names) = match text.split_once('=') {
+            Some((role, names)) => (role, Some(names)),
+            None => (text, None),
+        };
+        let names = names.map(|names| {
+            let names = names.split(',').map(str::trim);
+            names.map(str::to_owned).collect::<Vec<String>>()
+        });
+        let has_empty = |names: &Vec<String>| names.iter().any(String::is_empty);
+        if names.as_ref().is_some_and(has_empty) {
+            return Err(invalid(format!("`{text}` has an empty name")));
+        }
+        match (role, names) {
+            ("reader", None) => Ok(Self::Reader),
+            ("administrator", None) => Ok(Self::Administrator),
+            ("publisher", Some(sources)) => Ok(Self::Publisher { sources }),
+            ("builder", knowledge_sets) => Ok(Self::Builder { knowledge_sets }),
+            ("publisher", None) => Err(invalid(
+                "a publisher needs sources: publisher=wiki,mail".to_owned(),
+            )),
+            _ => Err(invalid(format!(
+                "`{text}` is no role; there are reader, publisher=SOURCE,…, builder, builder=SET,… and administrator"
+            ))),
         }
     }
 }

@@ -69,7 +69,15 @@ fn the_table_has_every_operation_of_the_description_once() {
             described.push((method.to_uppercase(), path.clone(), is_open));
         }
     }
-    described.push(("GET".to_owned(), "/page/{path}".to_owned(), true));
+    // For browsers.
+    for path in [
+        "/page/{path}",
+        "/sign-in",
+        "/sign-in/ways",
+        "/sign-in/callback",
+    ] {
+        described.push(("GET".to_owned(), path.to_owned(), true));
+    }
     let mut listed: Vec<(String, String, bool)> = rows()
         .into_iter()
         .map(|(method, path, who)| (method, path, who == "everybody"))

@@ -56,7 +56,7 @@ impl Keyed {
     }
 
     /// Id and value of `Authorization`.
-    fn key(&self, roles: Vec<Grant>) -> (String, String) {
+    pub fn key(&self, roles: Vec<Grant>) -> (String, String) {
         self.key_until(roles, None)
     }
 

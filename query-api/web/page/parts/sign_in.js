@@ -1,6 +1,6 @@
-// Signing in with an API key, where the server wants one. The page keeps no key: the server gives it a cookie for one, which pictures and streams carry too.
-import { html, useState } from "../html.js";
-import { call, Problem } from "../api.js";
+// Signing in with an API key, where the server wants one, or with the identity provider, where it has one. The page keeps no key: the server gives it a cookie for one, which pictures and streams carry too.
+import { html, useEffect, useState } from "../html.js";
+import { call, get, Problem } from "../api.js";
 import { named, t } from "../words.js";
 import { Dialog } from "./dialog.js";
 import { ProblemNotice } from "./notice.js";
@@ -20,8 +20,21 @@ async function begin(key) {
   }
 }
 
+/** What the way back from the identity provider says where it let nobody in; once, as the address loses it. */
+function takeRefusal() {
+  const code = new URLSearchParams(location.search).get("refused");
+  if (!code) return null;
+  history.replaceState(null, "", location.pathname + location.hash);
+  return new Problem(t("signIn.failed", { reason: named("signIn.refused", code) }), { code, isTranslated: true });
+}
+
 export function SignIn({ onClose }) {
-  const [problem, setProblem] = useState(null);
+  const [problem, setProblem] = useState(takeRefusal);
+  const [hasProvider, setProvider] = useState(false);
+  useEffect(() => {
+    // Without an answer there is the key.
+    get("sign-in/ways").then((ways) => setProvider(ways.provider), () => {});
+  }, []);
   const [isBusy, setBusy] = useState(false);
   const signIn = async (event) => {
     event.preventDefault();
@@ -42,6 +55,7 @@ export function SignIn({ onClose }) {
       <label>${t("signIn.key")} <input name="key" type="password" required autocomplete="current-password" placeholder="trb_…" /></label>
       <${ProblemNotice} problem=${problem} />
       <button class="primary" disabled=${isBusy}>${t("signIn")}</button>
+      ${hasProvider && html`<a class="button" href="sign-in">${t("signIn.provider")}</a>`}
     </form>
   <//>`;
 }
