@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 use tributary_retrieval::answer::AnswerConfig;
 
 use crate::asking::AskConfig;
+use crate::audit::AuditConfig;
+use crate::http::cors;
+use crate::limits::LimitsConfig;
+use crate::tls::TlsConfig;
 
 /// The whole section.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -36,6 +40,8 @@ pub struct ServerConfig {
     /// Names by which browsers may call the server: other `Host` names are refused, so that no web
     /// page can reach it by pointing a name of its own at this machine. Empty accepts any.
     pub host_names: Vec<String>,
+    /// Origins whose pages may call the server from a browser; none for an empty list.
+    pub cors_origins: Vec<String>,
     /// Threads that serve requests; searches and models have threads of their own.
     pub worker_threads: usize,
     /// Connections at the same time, per worker thread.
@@ -72,6 +78,12 @@ pub struct ServerConfig {
     pub idempotency_keys: usize,
     /// Bytes of drawn pages that are kept in memory.
     pub page_cache_bytes: usize,
+    /// What one caller may ask for in a time.
+    pub limits: LimitsConfig,
+    /// The record of who called.
+    pub audit: AuditConfig,
+    /// Certificate and key, where it speaks HTTPS.
+    pub tls: TlsConfig,
 }
 
 /// Who may reach the server.
@@ -137,6 +149,15 @@ impl Config {
                 server.listen
             ));
         }
+        problems.extend(
+            server
+                .cors_origins
+                .iter()
+                .filter_map(|one| cors::problem(one)),
+        );
+        problems.extend(server.limits.problems());
+        problems.extend(server.audit.problems());
+        problems.extend(server.tls.problems());
         problems.extend(self.retrieval.problems());
         problems.extend(self.answer.problems());
         problems.extend(self.ask.problems());

@@ -32,6 +32,8 @@ struct Keys {
     clock: Clock,
     sessions: Sessions,
     readers_see_unstated: bool,
+    /// Behind the attributes of its cookies.
+    secure: &'static str,
 }
 
 impl Authentication {
@@ -50,6 +52,10 @@ impl Authentication {
             sessions: Sessions::default(),
             readers_see_unstated: config.documents_without_access
                 == DocumentsWithoutAccess::Readers,
+            secure: match config.tls.files() {
+                Some(_) => "; Secure",
+                None => "",
+            },
         })))
     }
 
@@ -78,8 +84,9 @@ impl Authentication {
         let now = (keys.clock)();
         let until = now.saturating_add(SESSION_SECONDS * 1000);
         let value = keys.sessions.begin(&holder, until, now)?;
+        let secure = keys.secure;
         Ok(Some(format!(
-            "{COOKIE}={value}; Path=/; Max-Age={SESSION_SECONDS}; HttpOnly; SameSite=Strict"
+            "{COOKIE}={value}; Path=/; Max-Age={SESSION_SECONDS}; HttpOnly; SameSite=Strict{secure}"
         )))
     }
 

@@ -75,6 +75,7 @@ mod tests {
     fn a_session_is_over_at_its_time_or_when_it_is_ended() {
         let holder = Holder {
             id: Some("k".to_owned()),
+            name: None,
             groups: Vec::new(),
             clearance: 0,
             roles: Vec::new(),

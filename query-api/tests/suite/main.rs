@@ -3,9 +3,11 @@
 
 mod access;
 mod ask;
+mod audit;
 mod citations;
 mod common;
 mod conversations;
+mod cors;
 mod course;
 mod dify;
 mod door;
@@ -13,6 +15,7 @@ mod error_map;
 mod evaluations;
 mod http;
 mod judging;
+mod limits;
 mod mcp;
 mod on_demand;
 mod openai;
@@ -21,4 +24,5 @@ mod remembering;
 mod report;
 mod rights;
 mod textbook;
+mod tls;
 mod user_profiles;

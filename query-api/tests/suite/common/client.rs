@@ -137,6 +137,12 @@ impl Server {
             .unwrap()
     }
 
+    /// What `serve` returns by itself.
+    pub async fn ended(self) -> tributary_schemas::Result<()> {
+        let ended = tokio::time::timeout(Duration::from_secs(10), self.served);
+        ended.await.unwrap().unwrap()
+    }
+
     pub async fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[], b"").await
     }
