@@ -2,6 +2,7 @@
 
 pub mod analyze;
 pub mod ask;
+pub mod audit;
 pub mod backup;
 pub mod blobs;
 pub mod calibrate;

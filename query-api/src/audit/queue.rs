@@ -160,3 +160,60 @@ impl Writer {
         self.metrics.observe_audit("written", written);
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tributary_schemas::audit::AuditQuery;
+    use tributary_store::blobs::Blobs;
+    use tributary_store::event_log::embedded::{self, EmbeddedEventLog};
+    use tributary_store::event_log::topics::Topics;
+    use tributary_store::metrics::MetricRegistry;
+
+    use super::*;
+
+    const LOG: embedded::Config = embedded::Config {
+        segment_bytes: 1 << 20,
+        max_record_bytes: 1 << 20,
+        linger_ms: 0,
+        queue_bytes: 1 << 20,
+        maintenance_interval_seconds: 0,
+        compaction_dirty_ratio: 0.5,
+        tombstone_retention_seconds: 0,
+    };
+
+    /// One thread: nothing is written while this records.
+    #[tokio::test]
+    async fn a_full_queue_costs_records_and_no_time_and_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = EmbeddedEventLog::open(&folder.path().join("log"), LOG).unwrap();
+        let blobs = Blobs::local(&folder.path().join("blobs")).unwrap();
+        let topics = Topics::new(Arc::new(log), "t".to_owned(), blobs, 1 << 20);
+        let registry = MetricRegistry::default();
+        let config = AuditConfig {
+            enabled: true,
+            retention_days: 1,
+            documents_per_call: 1,
+            waiting_calls: 3,
+        };
+        let topic = AuditTopic::new(topics);
+        let metrics = Metrics::register(&registry).unwrap();
+        let audit = AuditLog::open(topic.clone(), &config, metrics);
+        for _ in 0..10 {
+            audit.record(AuditEntry {
+                at_ms: 4_000_000_000_000,
+                ..AuditEntry::default()
+            });
+        }
+        let check = audit.check();
+        assert_eq!(check.detail, "3 calls wait to be written, 7 were left out");
+        assert!(check.ok && check.hint.is_some());
+        audit.flush().await;
+        let written = topic.newest(&AuditQuery::default(), 100).await.unwrap();
+        assert_eq!(written.entries.len(), 3);
+        assert!(audit.check().detail.starts_with("0 calls wait"));
+        let metrics = registry.text().unwrap();
+        assert!(metrics.contains("tributary_audit_calls_total{outcome=\"left_out\"} 7"));
+        assert!(metrics.contains("tributary_audit_calls_total{outcome=\"written\"} 3"));
+    }
+}
