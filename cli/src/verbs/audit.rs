@@ -183,7 +183,7 @@ mod tests {
         };
         assert_eq!(
             address(&query).ok().as_deref(),
-            Some("/v1/audit?document=%E7%BB%B4%E5%9F%BA%2Fa%26b&status=4&follow=true")
+            Some("/v1/audit?document=%E7%BB%B4%E5%9F%BA%2Fa%26b&follow=true&status=4")
         );
     }
 
