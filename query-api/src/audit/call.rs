@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use actix_web::dev::ServiceRequest;
-use actix_web::http::StatusCode;
+use actix_web::http::{Method, StatusCode};
 use jiff::Timestamp;
 use tributary_schemas::audit::AuditEntry;
 
@@ -37,7 +37,7 @@ impl Call {
         let entry = AuditEntry {
             at_ms: Timestamp::now().as_millisecond(),
             address,
-            method: request.method().to_string(),
+            method: known(request.method()).to_owned(),
             route: plain(&request.match_pattern().unwrap_or_default()),
             status: NO_ANSWER,
             trace_id: trace_id::current(),
@@ -89,6 +89,13 @@ impl Drop for Open {
         self.trail.tell(&mut entry);
         self.log.record(entry);
     }
+}
+
+/// A caller can make up methods, which are text.
+fn known(method: &Method) -> &'static str {
+    const KNOWN: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    let found = KNOWN.into_iter().find(|known| *known == method.as_str());
+    found.unwrap_or("other")
 }
 
 /// A pattern as the API description has it: `{id:.+}` is `{id}`.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::StatusCode;
-use actix_web::http::header::{AUTHORIZATION, COOKIE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{
     FromRequest, Handler, HttpMessage, HttpRequest, HttpResponse, Responder, ResponseError, Route,
@@ -154,7 +154,7 @@ impl Right {
             // A probe with a stale key is a probe.
             Err(_) if is_open => (Caller::nobody(), operations.limits.strange(address)?),
             Err(problem) => {
-                if shows_a_key(request) {
+                if is_wrong_key(request, &problem) {
                     operations.limits.wrong_key(address)?;
                 }
                 operations.limits.strange(address)?;
@@ -164,7 +164,7 @@ impl Right {
         match self.check(&caller, operations.config.open_metrics) {
             Ok(()) => Ok((caller, admission)),
             Err(problem) => Err(Refused {
-                caller: Some(caller),
+                caller: Some(Box::new(caller)),
                 ..problem.into()
             }),
         }
@@ -180,7 +180,7 @@ impl Right {
 struct Refused {
     problem: Problem,
     /// Who it is, where that is known.
-    caller: Option<Caller>,
+    caller: Option<Box<Caller>>,
     /// When to come again.
     wait: Option<Duration>,
 }
@@ -204,9 +204,10 @@ impl From<TooMuch> for Refused {
     }
 }
 
-fn shows_a_key(request: &ServiceRequest) -> bool {
-    let headers = request.headers();
-    headers.contains_key(AUTHORIZATION) || headers.contains_key(COOKIE)
+/// Whether somebody may be guessing. Whoever has an expired or a revoked key had it once, and a
+/// cookie may be another program's.
+fn is_wrong_key(request: &ServiceRequest, problem: &Problem) -> bool {
+    problem.code() == Code::Unauthenticated && request.headers().contains_key(AUTHORIZATION)
 }
 
 /// What the log says of a request with a key: who, what and with which outcome, never what was

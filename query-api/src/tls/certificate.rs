@@ -64,11 +64,14 @@ impl Certificate {
     /// How long it holds, as of a moment in milliseconds since 1970.
     pub fn lifetime(&self, now_ms: i64) -> Lifetime {
         let days = (self.validity.until_ms - now_ms) / DAY_MS;
-        match () {
-            () if now_ms < self.validity.from_ms => Lifetime::Later,
-            () if self.validity.until_ms <= now_ms => Lifetime::Over,
-            () if days < SOON_DAYS => Lifetime::Soon(days),
-            () => Lifetime::Days(days),
+        if now_ms < self.validity.from_ms {
+            Lifetime::Later
+        } else if self.validity.until_ms <= now_ms {
+            Lifetime::Over
+        } else if days < SOON_DAYS {
+            Lifetime::Soon(days)
+        } else {
+            Lifetime::Days(days)
         }
     }
 

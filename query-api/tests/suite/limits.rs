@@ -1,14 +1,17 @@
 //! What one key may ask for in a time, as callers meet it.
 
+use std::io::Write;
+use std::net::{IpAddr, UdpSocket};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use tributary_query_api::config::{NetworkAccess, ServerConfig};
 use tributary_query_api::limits::LimitsConfig;
-use tributary_store::keys::Grant;
+use tributary_store::keys::{Grant, KeyRing};
 
 use crate::common;
-use crate::common::backend::BACKUP_TOKEN;
+use crate::common::backend::{BACKUP_TOKEN, Settings};
 use crate::common::client::{Answer, Server};
 use crate::rights::Keyed;
 
@@ -134,4 +137,68 @@ async fn without_keys_this_machine_has_no_limits() {
     for _ in 0..20 {
         assert_eq!(server.get("/v1/facets").await.status, 200);
     }
+}
+
+/// An address of this machine at which its callers are strangers; nothing is sent to find it.
+fn own_address() -> Option<IpAddr> {
+    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+    socket.connect("192.0.2.1:9").ok()?;
+    let ip = socket.local_addr().ok()?.ip();
+    (!ip.is_loopback() && !ip.is_unspecified()).then_some(ip)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_keys_and_strangers_are_counted_by_address_and_right_keys_are_let_in() {
+    let Some(ip) = own_address() else {
+        let skipped = "SKIPPED: this machine has no address but loopback";
+        writeln!(std::io::stderr(), "{skipped}").unwrap();
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = ServerConfig {
+        network_access: NetworkAccess::Authenticated,
+        host_names: Vec::new(),
+        ..common::server_config()
+    };
+    config.limits.wrong_keys_per_minute = 3;
+    config.limits.requests_per_minute = 60;
+    config.limits.request_burst = 20;
+    let keys = Arc::new(KeyRing::open(folder.path().to_owned(), BACKUP_TOKEN));
+    let settings = Settings {
+        server: config,
+        keys: Some(keys),
+        ..Settings::default()
+    };
+    let server = Server::start_at(ip, settings).await;
+    let right = format!("Bearer {BACKUP_TOKEN}");
+    let asked = |key: String| {
+        let server = &server;
+        async move {
+            let headers = [("Authorization", key.as_str())];
+            server.send("GET", "/v1/facets", &headers, b"").await
+        }
+    };
+    let wrong = || "Bearer trb_wrong".to_owned();
+    let mut codes = Vec::new();
+    for _ in 0..5 {
+        codes.push(asked(wrong()).await.code());
+    }
+    let (unknown, slowed) = ("unauthenticated", "rate_limited");
+    assert_eq!(codes, [unknown, unknown, unknown, slowed, slowed]);
+    let told = asked(wrong()).await;
+    assert!(
+        told.body.contains("limits.wrong_keys_per_minute"),
+        "{told:?}"
+    );
+    assert!(seconds(&told) > 1);
+    for _ in 0..30 {
+        let answer = asked(right.clone()).await;
+        assert_eq!(answer.status, 200, "a right key is let in");
+    }
+    let mut last = server.get("/health/livez").await;
+    for _ in 0..30 {
+        last = server.get("/health/livez").await;
+    }
+    assert_eq!(last.code(), "rate_limited");
+    assert!(last.body.contains(&format!("address {ip}")), "{last:?}");
 }
