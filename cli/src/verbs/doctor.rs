@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::json;
 use tributary_convert::slides::office;
@@ -16,7 +15,6 @@ use tributary_models::folder::ModelFolder;
 use tributary_models::ocr::OcrSetup;
 use tributary_models::service::{SharedServiceObserver, Uncounted};
 use tributary_models::{EmbedderKind, TextRole, token_counter};
-use tributary_query_api::tls::{Certificate, Lifetime};
 use tributary_schemas::Error;
 use tributary_store::config::SearchIndexKind;
 use tributary_store::damage::Part;
@@ -32,17 +30,18 @@ use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
 use crate::verbs::config::check_domain;
-use crate::verbs::{chat_probe, keys, knowledge_sets, machine, verify};
+use crate::verbs::{certificate, chat_probe, keys, knowledge_sets, machine, verify};
 
 /// How long a service has to answer.
 const SERVICE_ANSWER: Duration = Duration::from_secs(3);
 
+/// One thing that was looked at.
 #[derive(Serialize)]
-struct Check {
-    name: &'static str,
-    ok: bool,
-    detail: String,
-    hint: Option<String>,
+pub(super) struct Check {
+    pub name: &'static str,
+    pub ok: bool,
+    pub detail: String,
+    pub hint: Option<String>,
 }
 
 /// Looks at all of it, also after the first problem.
@@ -63,7 +62,7 @@ pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> 
         Ok(callers) => passed("callers", callers),
         Err(error) => failed("callers", &error),
     });
-    checks.extend(certificate(config));
+    checks.extend(certificate::check(config));
     if doctor.verify {
         checks.extend(data_at_rest(config));
     }
@@ -93,7 +92,7 @@ fn passed(name: &'static str, detail: impl Into<String>) -> Check {
     }
 }
 
-fn failed(name: &'static str, error: &Error) -> Check {
+pub(super) fn failed(name: &'static str, error: &Error) -> Check {
     Check {
         name,
         ok: false,
@@ -432,39 +431,6 @@ fn search_index(config: &Config) -> Result<Vec<Check>> {
             },
         )
         .collect())
-}
-
-/// The certificate of the server, where it has one; a warning where it ends soon.
-fn certificate(config: &Config) -> Option<Check> {
-    const NAME: &str = "certificate";
-    let files = config.query_api.server.tls.files()?;
-    let certificate = match Certificate::load(&files) {
-        Ok(certificate) => certificate,
-        Err(error) => return Some(failed(NAME, &error)),
-    };
-    let renew = "renew it: the server takes new files by itself".to_owned();
-    let until = certificate.until();
-    let lifetime = certificate.lifetime(Timestamp::now().as_millisecond());
-    let (ok, detail, hint) = match lifetime {
-        Lifetime::Days(days) => (true, format!("holds for {days} days, until {until}"), None),
-        Lifetime::Soon(days) => (true, format!("ends in {days} days, {until}"), Some(renew)),
-        Lifetime::Over => (
-            false,
-            format!("ended {until}; callers refuse it"),
-            Some(renew),
-        ),
-        Lifetime::Later => (
-            false,
-            "does not hold yet; callers refuse it".to_owned(),
-            None,
-        ),
-    };
-    Some(Check {
-        name: NAME,
-        ok,
-        detail,
-        hint,
-    })
 }
 
 fn server(global: &Global, config: &Config) -> Check {

@@ -6,6 +6,7 @@ pub mod audit;
 pub mod backup;
 pub mod blobs;
 pub mod calibrate;
+mod certificate;
 mod chat_probe;
 pub mod chunk;
 pub mod code;
