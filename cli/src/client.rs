@@ -1,6 +1,7 @@
 //! Talks to a server over HTTP: the one that runs on the data folder, a named one, or one that this
 //! process starts for itself.
 
+use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -15,6 +16,7 @@ use crate::app::LocalServer;
 use crate::args::{Global, Key, Service};
 use crate::config::Config;
 use crate::events;
+use crate::trust::Trust;
 
 /// How long a request is made again that the server has no room for.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -26,6 +28,7 @@ pub struct Client {
     base: String,
     agent: ureq::Agent,
     key: Option<Key>,
+    trust: Trust,
     /// Stops when the client goes.
     local: Option<LocalServer>,
 }
@@ -37,7 +40,8 @@ impl Client {
             return Ok(running);
         }
         let local = LocalServer::start(config, services)?;
-        let connected = Self::to(local.url().to_owned(), folder_key(config));
+        let url = local.url().to_owned();
+        let connected = Self::to(url, folder_key(config), Trust::OwnServer);
         Ok(Self {
             local: Some(local),
             ..connected
@@ -47,18 +51,20 @@ impl Client {
     /// The server that was named, or that runs on the data folder; starts none.
     pub fn of_running_server(global: &Global, config: &Config) -> Option<Self> {
         if let Some(url) = &global.server {
-            return Some(Self::to(base_of(url), global.key.clone()));
+            let trust = Trust::named(global.ca_file.as_ref());
+            return Some(Self::to(base_of(url), global.key.clone(), trust));
         }
         let folder = std::path::Path::new(&config.store.data_folder);
         let server = tributary_store::data_folder::running_server(folder)?;
         let key = global.key.clone().or_else(|| folder_key(config));
-        Some(Self::to(server.url, key))
+        Some(Self::to(server.url, key, Trust::OwnServer))
     }
 
     /// A connection to the server of this address, which shows this key with every request.
-    pub fn to(base: String, key: Option<Key>) -> Self {
+    pub fn to(base: String, key: Option<Key>, trust: Trust) -> Self {
         let settings = ureq::Agent::config_builder()
             .http_status_as_error(false)
+            .tls_config(trust.settings(&base))
             .timeout_connect(Some(Duration::from_secs(5)))
             // The server closes a connection after five seconds without a request: one that is
             // older may close while it is written to.
@@ -71,8 +77,19 @@ impl Client {
             base,
             agent: settings.build().into(),
             key,
+            trust,
             local: None,
         }
+    }
+
+    /// Another connection to the same server.
+    pub fn another(&self) -> Self {
+        Self::to(self.base.clone(), self.key.clone(), self.trust.clone())
+    }
+
+    /// Whose certificates it accepts.
+    pub fn trust(&self) -> &Trust {
+        &self.trust
     }
 
     /// What it shows to the server.
@@ -173,6 +190,19 @@ impl Client {
             return Err(problem(status.as_u16(), &body.ok().unwrap_or_default()));
         }
         Ok(events::read(response.into_body().into_reader()))
+    }
+
+    /// GET of lines, each as it comes.
+    pub fn get_lines(&self, path: &str) -> Result<impl Iterator<Item = Result<String>> + use<>> {
+        let got = self.agent.get(self.url(path)).call();
+        let mut response =
+            got.with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(problem(status.as_u16(), &text_of(&mut response)));
+        }
+        let lines = BufReader::new(response.into_body().into_reader()).lines();
+        Ok(lines.map(|line| line.context("the server's answer broke off")))
     }
 
     /// GET, as text.

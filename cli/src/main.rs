@@ -11,6 +11,7 @@ mod names;
 mod print;
 mod telemetry;
 mod times;
+mod trust;
 mod verbs;
 
 use std::process::ExitCode;
@@ -81,6 +82,7 @@ fn run_verb(global: Global, config: Config, verb: Verb) -> anyhow::Result<Outcom
         Verb::KnowledgeSets(verb) => verbs::knowledge_sets::run(&global, &config, verb),
         Verb::Keys(verb) => verbs::keys::run(&global, &config, verb),
         Verb::Rights(verb) => verbs::rights::run(&global, &config, verb),
+        Verb::Audit(verb) => verbs::audit::run(&global, &config, verb),
         Verb::Profiles(verb) => verbs::profiles::run(&global, &config, &verb),
         Verb::Eval(args::Eval::Run(eval)) => match eval.level {
             args::Level::Retrieval => verbs::eval::run(&global, &config, &eval),

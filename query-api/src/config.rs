@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 use tributary_retrieval::answer::AnswerConfig;
 
 use crate::asking::AskConfig;
+use crate::audit::AuditConfig;
 use crate::authentication::identity::config::IdentityConfig;
+use crate::http::cors;
+use crate::limits::LimitsConfig;
+use crate::tls::TlsConfig;
 
 /// The whole section.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -37,6 +41,8 @@ pub struct ServerConfig {
     /// Names by which browsers may call the server: other `Host` names are refused, so that no web
     /// page can reach it by pointing a name of its own at this machine. Empty accepts any.
     pub host_names: Vec<String>,
+    /// Origins whose pages may call the server from a browser; none for an empty list.
+    pub cors_origins: Vec<String>,
     /// Threads that serve requests; searches and models have threads of their own.
     pub worker_threads: usize,
     /// Connections at the same time, per worker thread.
@@ -75,6 +81,12 @@ pub struct ServerConfig {
     pub page_cache_bytes: usize,
     /// Whom the server accepts beside the holders of its own keys.
     pub identity: IdentityConfig,
+    /// What one caller may ask for in a time.
+    pub limits: LimitsConfig,
+    /// The record of who called.
+    pub audit: AuditConfig,
+    /// Certificate and key, where it speaks HTTPS.
+    pub tls: TlsConfig,
 }
 
 impl ServerConfig {
@@ -157,6 +169,15 @@ impl Config {
             problems.push("query_api.server.identity is looked at only where query_api.server.network_access is \"authenticated\": set that, or leave both out".to_owned());
         }
         problems.extend(server.unnamed_page());
+        problems.extend(
+            server
+                .cors_origins
+                .iter()
+                .filter_map(|one| cors::problem(one)),
+        );
+        problems.extend(server.limits.problems());
+        problems.extend(server.audit.problems());
+        problems.extend(server.tls.problems());
         problems.extend(self.retrieval.problems());
         problems.extend(self.answer.problems());
         problems.extend(self.ask.problems());

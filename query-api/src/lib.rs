@@ -2,10 +2,12 @@
 //! command line starts.
 
 pub mod asking;
+pub mod audit;
 pub mod authentication;
 pub mod config;
 pub mod dify;
 pub mod http;
+pub mod limits;
 pub mod mcp;
 pub mod metrics;
 pub mod openai;
@@ -20,6 +22,7 @@ pub mod repairing;
 pub mod server;
 pub mod set_status;
 mod sources;
+pub mod tls;
 mod trace_id;
 
 pub use config::Config;

@@ -22,7 +22,20 @@ const CANDIDATES: [f64; 10] = [
 const DEGRADABLE: [&str; 3] = ["chunks", "embedder", "reranker"];
 
 /// What a server can have too much of.
-const SHEDDABLE: [&str; 5] = ["body", "drawing", "question", "rendering", "search"];
+const SHEDDABLE: [&str; 9] = [
+    "body",
+    "bytes",
+    "drawing",
+    "question",
+    "rendering",
+    "requests",
+    "search",
+    "streams",
+    "wrong_keys",
+];
+
+/// What becomes of a call that is to be recorded.
+const AUDITED: [&str; 2] = ["left_out", "written"];
 
 /// Upper bounds in seconds of an answer, which a language model may write.
 const ANSWER_SECONDS: [f64; 12] = [
@@ -40,6 +53,7 @@ pub struct Metrics {
     answer_seconds: Histograms,
     answers_degraded: Counters,
     citations_removed: Counters,
+    audit_calls: Counters,
     http_requests: Counters,
     http_request_seconds: Histograms,
 }
@@ -91,6 +105,11 @@ impl Metrics {
                 "Citations of sources that a model was not given, taken out of its answers",
                 &[],
             )?,
+            audit_calls: registry.counters(
+                "tributary_audit_calls_total",
+                "Calls for the audit record, by whether they were written or left out",
+                &["outcome"],
+            )?,
             http_requests: registry.counters(
                 "tributary_http_requests_total",
                 "HTTP requests answered",
@@ -109,6 +128,9 @@ impl Metrics {
         }
         for what in SHEDDABLE {
             metrics.requests_shed.with(&[what]);
+        }
+        for outcome in AUDITED {
+            metrics.audit_calls.with(&[outcome]);
         }
         metrics.citations_removed.with(&[]);
         Ok(metrics)
@@ -182,6 +204,11 @@ impl Metrics {
     /// [`SHEDDABLE`].
     pub fn observe_shed(&self, what: &str) {
         self.requests_shed.with(&[what]).inc();
+    }
+
+    /// Counts calls of the audit record, by one of [`AUDITED`].
+    pub fn observe_audit(&self, outcome: &str, calls: u64) {
+        self.audit_calls.with(&[outcome]).inc_by(calls);
     }
 
     /// Counts one request. `route` is a pattern, never a path: labels stay a closed list.

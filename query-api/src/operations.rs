@@ -5,13 +5,16 @@
 use std::sync::Arc;
 
 use tributary_schemas::Result;
+use tributary_store::audit::AuditTopic;
 use tributary_store::backup;
 use tributary_store::keys::KeyRing;
 use tributary_store::metrics::MetricRegistry;
 use tributary_store::work::Work;
 
+use crate::audit::AuditLog;
 use crate::authentication::Authentication;
 use crate::config::ServerConfig;
+use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::readiness::{ReadinessProbe, Version};
 
@@ -33,6 +36,8 @@ pub struct OperationsParts {
     pub keys: Option<Arc<KeyRing>>,
     /// What its stages are at.
     pub work: Work,
+    /// Where calls are recorded, if they are, and where those of before are read.
+    pub audit: Option<AuditTopic>,
 }
 
 /// What the routes of every process share.
@@ -46,16 +51,25 @@ pub struct Operations {
     /// Hashed: hashes are compared in constant time.
     pub(crate) backup_token: blake3::Hash,
     pub(crate) authentication: Authentication,
+    pub(crate) limits: Arc<Limits>,
+    /// `None` where calls are not recorded.
+    pub(crate) audit: Option<AuditLog>,
+    pub(crate) audit_topic: Option<AuditTopic>,
     pub(crate) work: Work,
     pub(crate) config: ServerConfig,
 }
 
 impl Operations {
-    /// Joins the parts. `Conflict` if this registry serves another server already, `Denied` where
+    /// Joins the parts, within a runtime, which writes the audit record. `Conflict` if this registry serves another server already, `Denied` where
     /// keys are wanted and there are none.
     pub fn new(parts: OperationsParts, config: ServerConfig) -> Result<Self> {
+        let metrics = Metrics::register(&parts.registry)?;
+        let recorded = parts.audit.clone().filter(|_| config.audit.enabled);
         Ok(Self {
-            metrics: Metrics::register(&parts.registry)?,
+            limits: Limits::new(&config.limits, metrics.clone()),
+            audit: recorded.map(|topic| AuditLog::open(topic, &config.audit, metrics.clone())),
+            audit_topic: parts.audit,
+            metrics,
             readiness: parts.readiness,
             registry: parts.registry,
             version: Version {

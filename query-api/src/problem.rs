@@ -9,6 +9,7 @@ use tributary_schemas::ask::AskFailure;
 use tributary_schemas::error::cut;
 use tributary_schemas::{Error, ErrorKind};
 
+use crate::audit;
 use crate::trace_id;
 
 const MAXIMUM_DETAIL_CHARACTERS: usize = 4000;
@@ -127,6 +128,8 @@ codes! {
     Denied => "denied", 403, "This is not allowed", Denied;
     /// Too many searches or large bodies at once; come again after the time in `Retry-After`.
     Overloaded => "overloaded", 429, "Too much is asked at once", Exhausted;
+    /// A caller's limit was reached; the detail says which, and `Retry-After` when to come again.
+    RateLimited => "rate_limited", 429, "Too much was asked in too short a time", Exhausted;
     /// A body that came too slowly, or stopped.
     BodyTooSlow => "body_too_slow", 408, "The body came too slowly", Timeout;
     /// A limit was reached (disk, quota); room may appear.
@@ -313,6 +316,7 @@ impl ResponseError for Problem {
     }
 
     fn error_response(&self) -> HttpResponse {
+        audit::fails_with(self.code.as_str());
         if self.status_code().is_server_error() {
             tracing::error!(code = self.code.as_str(), detail = %self.detail, "request failed");
         }

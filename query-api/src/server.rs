@@ -10,6 +10,7 @@ use actix_web::{App, HttpServer, web};
 use tokio::sync::watch;
 use tributary_retrieval::{Asker, Retriever};
 use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_store::audit::AuditTopic;
 use tributary_store::blobs::Blobs;
 use tributary_store::conversations::SharedConversations;
 use tributary_store::evaluations::RunStore;
@@ -30,6 +31,7 @@ use crate::page_drawing::{DrawnPages, PageDrawing};
 use crate::problem::{Code, Problem};
 use crate::reindexing::Reindexing;
 use crate::repairing::Repairing;
+use crate::tls;
 
 /// What the server is made of.
 pub struct Parts {
@@ -130,6 +132,11 @@ impl ServerState {
         })
     }
 
+    /// Where calls are recorded.
+    pub(crate) fn audit_topic(&self) -> Option<&AuditTopic> {
+        self.operations.audit_topic.as_ref()
+    }
+
     /// The size of a page: what was asked for, within the server's maximum.
     pub(crate) fn page_limit(&self, wanted: Option<usize>) -> std::result::Result<usize, Problem> {
         let maximum = self.config.maximum_page;
@@ -198,6 +205,7 @@ async fn run(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
     check_address(&listener, config.network_access)?;
+    let audit = operations.audit.clone();
     let app = move || {
         App::new()
             .app_data(operations.clone())
@@ -212,8 +220,14 @@ async fn run(
         // Work for a caller who has gone away ends at once.
         .h1_allow_half_closed(false)
         .shutdown_timeout(config.shutdown_timeout_ms.div_ceil(1000))
-        .disable_signals()
-        .listen(listener)
+        .disable_signals();
+    let listening = match tls::server(&config.tls)? {
+        Some(tls) => server
+            .tls_handshake_timeout(Duration::from_millis(config.head_timeout_ms))
+            .listen_rustls_0_23(listener, tls),
+        None => server.listen(listener),
+    };
+    let server = listening
         .map_err(|error| Error::io("cannot listen", &error))?
         .run();
     let handle = server.handle();
@@ -226,6 +240,9 @@ async fn run(
         .await
         .map_err(|error| Error::io("server failed", &error));
     stop.abort();
+    if let Some(audit) = audit {
+        audit.flush().await;
+    }
     served
 }
 

@@ -44,6 +44,9 @@ pub const TYPE_REINDEX_STATE: &str = "tributary.reindex.state.v1";
 /// A record was given up.
 pub const TYPE_DEAD_LETTER: &str = "tributary.dead-letter.v1";
 
+/// Somebody called the server.
+pub const TYPE_AUDIT_ENTRY: &str = "tributary.audit.entry.v1";
+
 /// What [`CE_DATASCHEMA`] says of a record with this [`CE_TYPE`]: the `$id` of the schema in
 /// `schemas/json/` that its value follows.
 ///
@@ -58,6 +61,7 @@ pub fn data_schema(event_type: &str) -> Option<&'static str> {
         TYPE_DOCUMENT_STATE => Some("urn:tributary:schema:document-state.v1"),
         TYPE_REINDEX_REQUESTED => Some("urn:tributary:schema:reindex-request.v1"),
         TYPE_REINDEX_STATE => Some("urn:tributary:schema:reindex-report.v1"),
+        TYPE_AUDIT_ENTRY => Some("urn:tributary:schema:audit-entry.v1"),
         _ => None,
     }
 }
@@ -102,6 +106,7 @@ mod tests {
             TYPE_DOCUMENT_STATE,
             TYPE_REINDEX_REQUESTED,
             TYPE_REINDEX_STATE,
+            TYPE_AUDIT_ENTRY,
         ];
         let mut named: Vec<&str> = types
             .iter()

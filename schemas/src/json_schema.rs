@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::ask::{Answer, AskEvent, AskRequest};
+use crate::audit::AuditEntry;
 use crate::code_search::{CodeSearchRequest, CodeSearchResponse};
 use crate::conversation::{Conversation, Turn};
 use crate::evaluation::StoredRun;
@@ -49,6 +50,7 @@ pub const MESSAGES: &[Message] = &[
     message::<DeadLetter>("dead-letter.v1"),
     message::<ReindexRequest>("reindex-request.v1"),
     message::<ReindexReport>("reindex-report.v1"),
+    message::<AuditEntry>("audit-entry.v1"),
     message::<Reconciliation>("reconciliation.v1"),
     message::<Filter>("filter.v1"),
     message::<SearchRequest>("search-request.v1"),

@@ -6,6 +6,7 @@ pub mod access;
 pub mod api_entry;
 pub mod ask;
 pub mod attributes;
+pub mod audit;
 pub mod chunk;
 pub mod code_entry;
 pub mod code_search;

@@ -22,10 +22,12 @@ pub enum Topic {
     DeadLetters,
     /// The dead letters of before they were compacted; read once and moved.
     OldDeadLetters,
+    /// Who called the server and what became of it; there only where the server records it.
+    Audit,
 }
 
 impl Topic {
-    /// All topics that are written, along the route of a document.
+    /// All topics that are always there, along the route of a document.
     pub const ALL: [Self; 8] = [
         Self::DocumentsRaw,
         Self::DocumentsClean,
@@ -49,6 +51,7 @@ impl Topic {
             Self::ReindexRequests => "reindex.requests.v1",
             Self::DeadLetters => "dead-letters.v2",
             Self::OldDeadLetters => "dead-letters.v1",
+            Self::Audit => "audit.v1",
         }
     }
 

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+pub mod audit;
 pub mod backup;
 pub mod blobs;
 pub mod collect;

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::explicit_write)]
 
+#[path = "conformance/audit.rs"]
+mod audit;
 #[path = "conformance/event_log/mod.rs"]
 mod conformance;
 #[path = "event_log/damage.rs"]
@@ -15,11 +17,14 @@ mod keeping;
 mod kill;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use tributary_schemas::ErrorKind;
+use tributary_store::blobs::Blobs;
 use tributary_store::event_log::embedded::{Config, EmbeddedEventLog};
+use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::{
     BatchLimit, EventLog, Position, Record, StoredRecord, TopicSettings,
 };
@@ -436,4 +441,12 @@ async fn appends_that_wait_together_share_a_sync() {
         "{} syncs for 100 appends at once",
         log.counters().syncs.get()
     );
+}
+
+#[tokio::test]
+async fn the_audit_record_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let blobs = Blobs::local(&folder.path().join("blobs")).unwrap();
+    let log = Arc::new(open(&folder.path().join("log")));
+    audit::calls_are_kept_found_and_followed(Topics::new(log, "t".to_owned(), blobs, 1000)).await;
 }

@@ -11,6 +11,8 @@
     clippy::print_stdout
 )]
 
+#[path = "conformance/audit.rs"]
+mod audit;
 #[path = "kafka/broker.rs"]
 mod broker;
 #[path = "conformance/event_log/mod.rs"]

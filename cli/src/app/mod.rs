@@ -81,7 +81,8 @@ impl App {
                     .local_addr()
                     .context("cannot read the address of the listener")?;
                 spawn_server(&mut tasks, listener, (config, services), &parts, &shutdown)?;
-                Some(format!("http://{}", reachable(address)))
+                let scheme = config.query_api.server.tls.scheme();
+                Some(format!("{scheme}://{}", reachable(address)))
             }
             None => None,
         };

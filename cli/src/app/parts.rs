@@ -24,6 +24,7 @@ use tributary_retrieval::{
     AnalyzerSource, Asker, AskerParts, ChatReranker, Retriever, Serving, SharedServing,
     Understander, UnderstanderParts,
 };
+use tributary_store::audit::AuditTopic;
 use tributary_store::blobs::Blobs;
 use tributary_store::config::{EventLogKind, Stores};
 use tributary_store::data_folder::DataFolder;
@@ -275,6 +276,7 @@ impl Parts {
             backup_token: self.backup_token.clone(),
             keys: Some(Arc::clone(&self.keys)),
             work: self.work.clone(),
+            audit: Some(AuditTopic::new(self.stores.topics.clone())),
         }
     }
 }

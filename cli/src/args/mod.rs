@@ -1,6 +1,8 @@
 //! The command line: verbs, options and the help that teaches them.
 
 mod ask;
+mod audit;
+mod ca_file;
 mod conversations;
 mod documents;
 mod eval;
@@ -26,6 +28,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use ask::{ASK_HELP, Ask};
+pub use audit::{AUDIT_HELP, Audit, ListCalls};
+pub use ca_file::CaFile;
 pub use conversations::{ConversationIds, Conversations};
 pub use documents::{DeadLetterIds, DeadLetters, Documents, ListDocuments};
 pub use eval::{
@@ -108,6 +112,9 @@ pub struct Global {
     /// File that holds the key, which counts before --key
     #[arg(long, global = true, value_name = "FILE", env = "TRIBUTARY_KEY_FILE", value_hint = ValueHint::FilePath)]
     pub key_file: Option<PathBuf>,
+    /// PEM file of certificates that vouch for the server of --server, instead of those that this machine trusts
+    #[arg(long, global = true, value_name = "FILE", env = "TRIBUTARY_CA_FILE", value_hint = ValueHint::FilePath)]
+    pub ca_file: Option<CaFile>,
     /// Domain profile: a path, or the name of a folder below deploy/profiles here, below profiles beside the
     /// program, or below deploy/profiles of the checkout that the program was built in
     #[arg(long, global = true, value_name = "NAME", env = "TRIBUTARY_PROFILE")]
@@ -179,6 +186,9 @@ pub enum Verb {
     /// See which documents say who may see them
     #[command(subcommand, after_help = RIGHTS_HELP)]
     Rights(Rights),
+    /// See who called the server and which documents they were given
+    #[command(subcommand, after_help = AUDIT_HELP)]
+    Audit(Audit),
     /// See what source profiles make of documents, and learn what repeats in a source
     #[command(subcommand)]
     Profiles(Profiles),

@@ -30,17 +30,18 @@ use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
 use crate::verbs::config::check_domain;
-use crate::verbs::{callers, chat_probe, keys, knowledge_sets, machine, verify};
+use crate::verbs::{callers, certificate, chat_probe, keys, knowledge_sets, machine, verify};
 
 /// How long a service has to answer.
 const SERVICE_ANSWER: Duration = Duration::from_secs(3);
 
+/// One thing that was looked at.
 #[derive(Serialize)]
-struct Check {
-    name: &'static str,
-    ok: bool,
-    detail: String,
-    hint: Option<String>,
+pub(super) struct Check {
+    pub name: &'static str,
+    pub ok: bool,
+    pub detail: String,
+    pub hint: Option<String>,
 }
 
 /// Looks at all of it, also after the first problem.
@@ -68,6 +69,7 @@ pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> 
         }),
     );
     checks.extend(open_doors(config));
+    checks.extend(certificate::check(config));
     if doctor.verify {
         checks.extend(data_at_rest(config));
     }
@@ -97,7 +99,7 @@ fn passed(name: &'static str, detail: impl Into<String>) -> Check {
     }
 }
 
-fn failed(name: &'static str, error: &Error) -> Check {
+pub(super) fn failed(name: &'static str, error: &Error) -> Check {
     Check {
         name,
         ok: false,

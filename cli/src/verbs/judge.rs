@@ -201,9 +201,8 @@ fn judge_all(
     results: &Results<'_>,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
-    let (base, key) = (client.base(), client.key());
     let work = || -> Result<()> {
-        let client = Client::to(base.to_owned(), key.cloned());
+        let client = client.another();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(given) = left.get(at) else {

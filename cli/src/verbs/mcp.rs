@@ -31,6 +31,7 @@ pub fn run(global: &Global, config: &Config) -> Result<Outcome> {
     let server = stdio::Server {
         base: client.base(),
         authorization: client.key().map(Key::bearer),
+        certificates: client.trust().certificates(),
     };
     app::block_on(stdio::bridge(server, BufReader::new(input), output))?;
     Ok(Outcome::Done)

@@ -2,10 +2,12 @@
 
 pub mod analyze;
 pub mod ask;
+pub mod audit;
 pub mod backup;
 pub mod blobs;
 pub mod calibrate;
 mod callers;
+mod certificate;
 mod chat_probe;
 pub mod chunk;
 pub mod code;

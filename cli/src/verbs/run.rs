@@ -16,6 +16,7 @@ use crate::client::{Client, folder_key};
 use crate::config::Config;
 use crate::memory;
 use crate::print::{self, Outcome};
+use crate::trust::Trust;
 
 const SAMPLE_SOURCE: &str = "tributary-docs";
 const SAMPLE_QUESTION: &str = "What happens to a document that can never be indexed?";
@@ -114,7 +115,7 @@ fn report_sample(url: &str, config: &Config, paths: &[PathBuf], shutdown: &Cance
 }
 
 fn show_sample(url: &str, config: &Config, paths: &[PathBuf]) -> Result<()> {
-    let client = Client::to(url.to_owned(), folder_key(config));
+    let client = Client::to(url.to_owned(), folder_key(config), Trust::OwnServer);
     let report = publish::publish_and_wait(&client, config, paths, SAMPLE_SOURCE)?;
     print::note(&format!("sample: {}", report.summary()));
     let request: SearchRequest =

@@ -179,7 +179,7 @@ impl Server {
         stdout.read_line(&mut line).unwrap();
         let Some(url) = line
             .split_whitespace()
-            .find(|word| word.starts_with("http://"))
+            .find(|word| word.starts_with("http://") || word.starts_with("https://"))
         else {
             let status = child.wait().unwrap();
             panic!(

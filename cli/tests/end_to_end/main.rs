@@ -32,6 +32,7 @@ mod lexicon;
 mod lifecycle;
 mod missing;
 mod near_duplicates;
+mod network;
 mod obedient_model;
 mod operations;
 mod originals;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::harness::{Workspace, has_fields, list, number, text};
 
-const VERBS: [&[&str]; 35] = [
+const VERBS: [&[&str]; 37] = [
     &[],
     &["run"],
     &["publish"],
@@ -23,6 +23,8 @@ const VERBS: [&[&str]; 35] = [
     &["dead-letters", "show"],
     &["dead-letters", "replay"],
     &["dead-letters", "drop"],
+    &["audit"],
+    &["audit", "list"],
     &["knowledge-sets"],
     &["knowledge-sets", "list"],
     &["knowledge-sets", "apply"],

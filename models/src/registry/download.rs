@@ -15,7 +15,7 @@ const ATTEMPTS: u32 = 3;
 /// The certificates that this machine trusts (`SSL_CERT_FILE` and `SSL_CERT_DIR` count), which may
 /// be those of a company's proxy; where it names none, as in a small container, those that browsers
 /// trust.
-fn trusted() -> RootCerts {
+pub fn trusted() -> RootCerts {
     let found = rustls_native_certs::load_native_certs().certs;
     let certificates: Vec<_> = found
         .iter()

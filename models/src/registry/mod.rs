@@ -6,6 +6,7 @@ mod hub;
 mod pull;
 mod wheel;
 
+pub use download::trusted as trusted_roots;
 pub use pull::{Progress, Source, pull};
 
 use crate::folder::{ModelFolder, ModelKind};

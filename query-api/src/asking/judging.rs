@@ -10,6 +10,7 @@ use tributary_schemas::ask::Source;
 use tributary_schemas::judging::{Explanation, Judgement, QuestionToJudge};
 
 use super::Asking;
+use crate::audit;
 use crate::problem::{Code, Problem};
 use crate::trace_id;
 
@@ -21,6 +22,7 @@ impl Asking {
         principal: Principal,
     ) -> Result<Judgement, Problem> {
         let request = checked(request)?;
+        audit::asks(&request.question, &request.filter);
         let _place = self.place()?;
         let asker = Arc::clone(&self.asker);
         let judged = self.in_time(asker.judge(&request, &principal)).await?;
@@ -35,6 +37,7 @@ impl Asking {
         principal: Principal,
     ) -> Result<Explanation, Problem> {
         let request = checked(request)?;
+        audit::asks(&request.question, &request.filter);
         let _place = self.place()?;
         let asker = Arc::clone(&self.asker);
         let explained = self.in_time(asker.explain(&request, &principal)).await?;

@@ -13,6 +13,7 @@ mod tables;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
@@ -25,6 +26,7 @@ use tributary_schemas::ask::{Answer, AskEvent, AskFailure, AskRequest};
 use tributary_schemas::conversation::Turn;
 use tributary_store::conversations::{NewTurn, SharedConversations, TurnQuery};
 
+use crate::audit::{self, Trail};
 use crate::http::conversations::of_conversation;
 use crate::http::user_profiles;
 use crate::http::withholding::Withholding;
@@ -69,6 +71,8 @@ pub struct AskEvents {
     /// Of the report that it is, which can be gone on with.
     pub report_id: Option<String>,
     events: BoxStream<'static, (usize, AskEvent)>,
+    /// Of the call that reads them.
+    trail: Trail,
 }
 
 impl Stream for AskEvents {
@@ -77,8 +81,12 @@ impl Stream for AskEvents {
     fn poll_next(
         mut self: std::pin::Pin<&mut Self>,
         context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Self::Item>> {
-        self.events.poll_next_unpin(context)
+    ) -> Poll<Option<Self::Item>> {
+        let polled = self.events.poll_next_unpin(context);
+        if let Poll::Ready(Some((_, event))) = &polled {
+            note(&self.trail, event);
+        }
+        polled
     }
 }
 
@@ -121,6 +129,7 @@ impl Asking {
         idempotency_key: Option<&str>,
     ) -> std::result::Result<AskEvents, Problem> {
         let mut request = checked(request)?;
+        audit::asks(&request.question, &request.filter);
         let fingerprint = fingerprint(&request)?;
         let asked_for = request.clone();
         let (user, profile) = (request.user.as_deref(), &mut request.user_profile);
@@ -322,6 +331,17 @@ fn read(run: &Arc<Run>, seen: usize) -> AskEvents {
         id: run.id.clone(),
         report_id: None,
         events: run.read(seen).boxed(),
+        trail: audit::current(),
+    }
+}
+
+/// Which documents a reader is shown, and with which code an answer failed.
+fn note(trail: &Trail, event: &AskEvent) {
+    match event {
+        AskEvent::Error(failure) => trail.fails_with(&failure.code),
+        // Many, and they name none.
+        AskEvent::AnswerChunk { .. } | AskEvent::CodeDescriptionChunk { .. } => {}
+        event => trail.answers_with(event),
     }
 }
 

@@ -7,6 +7,7 @@ use tributary_retrieval::{Asker, Principal};
 use tributary_schemas::table_query::{TableAnswer, TableQueryRequest};
 
 use super::Asking;
+use crate::audit;
 use crate::problem::{Code, Problem};
 
 impl Asking {
@@ -21,6 +22,7 @@ impl Asking {
         request: &TableQueryRequest,
         principal: &Principal,
     ) -> Result<TableAnswer, Problem> {
+        audit::asks(&request.question, &request.filter);
         let Ok(_place) = self.places.try_acquire() else {
             self.metrics.observe_shed("question");
             let what = "too many questions are being answered already";

@@ -40,6 +40,8 @@ struct Keys {
     sessions: Sessions,
     identities: Identities,
     readers_see_unstated: bool,
+    /// Behind the attributes of its cookies.
+    secure: &'static str,
 }
 
 /// What a request shows of who sends it.
@@ -101,6 +103,10 @@ impl Authentication {
             sessions: Sessions::default(),
             readers_see_unstated: config.documents_without_access
                 == DocumentsWithoutAccess::Readers,
+            secure: match config.tls.files() {
+                Some(_) => "; Secure",
+                None => "",
+            },
         })))
     }
 
@@ -134,7 +140,7 @@ impl Authentication {
         };
         let value = keys.sessions.begin(basis, until, now)?;
         let seconds = until.saturating_sub(now) / 1000;
-        Ok(Some(session_cookie(&value, seconds)))
+        Ok(Some(session_cookie(&value, seconds) + keys.secure))
     }
 
     /// Signing in with an identity provider, where it is offered.
@@ -156,7 +162,9 @@ impl Authentication {
         let (now, seconds) = ((keys.clock)(), login.session_seconds);
         let until = now.saturating_add(seconds.saturating_mul(1000));
         let value = keys.sessions.begin(Basis::Token(holder), until, now)?;
-        Ok(session_cookie(&value, seconds) + login.secure())
+        let secure = [keys.secure, login.secure()];
+        let secure = secure.into_iter().find(|secure| !secure.is_empty());
+        Ok(session_cookie(&value, seconds) + secure.unwrap_or_default())
     }
 
     /// Ends the session of these headers; the `Set-Cookie` that takes its cookie away.

@@ -15,6 +15,7 @@ use tributary_schemas::search::{Hit, SearchRequest};
 use tributary_schemas::{Filter, strict};
 
 use self::conditions::MetadataCondition;
+use crate::audit;
 use crate::http::body;
 use crate::http::caller::Caller;
 use crate::http::search::find;
@@ -177,6 +178,7 @@ fn record(hit: Hit) -> Record {
 
 /// A problem as Dify reads it.
 pub(crate) fn failed(problem: &Problem) -> HttpResponse {
+    audit::fails_with(problem.code().as_str());
     let status = problem.code().status();
     if status >= 500 {
         tracing::error!(code = problem.code().as_str(), detail = %problem, "request failed");

@@ -7,6 +7,7 @@ use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use tributary_retrieval::Principal;
 use tributary_schemas::Viewer;
+use tributary_schemas::audit::AuditCaller;
 use tributary_store::keys::{Grant, Holder, Role};
 use tributary_store::manifest::table::DocumentRow;
 
@@ -20,6 +21,10 @@ pub struct Caller {
     roles: Vec<Grant>,
     /// Id of the key, for the log; `None` without one.
     key: Option<String>,
+    /// What people call the key.
+    name: Option<String>,
+    /// What let them in.
+    kind: AuditCaller,
 }
 
 impl Caller {
@@ -29,6 +34,8 @@ impl Caller {
             principal: Principal::unrestricted(),
             roles: vec![Grant::Administrator],
             key: None,
+            name: None,
+            kind: AuditCaller::Anyone,
         }
     }
 
@@ -38,6 +45,8 @@ impl Caller {
             principal: Principal::nobody(),
             roles: Vec::new(),
             key: None,
+            name: None,
+            kind: AuditCaller::Nobody,
         }
     }
 
@@ -63,7 +72,14 @@ impl Caller {
         Self {
             principal,
             roles: holder.roles,
+            kind: match &holder.id {
+                // Ids of keys are hexadecimal digits.
+                Some(id) if id.contains(':') => AuditCaller::User,
+                Some(_) => AuditCaller::Key,
+                None => AuditCaller::DataFolder,
+            },
             key: holder.id,
+            name: holder.name,
         }
     }
 
@@ -75,6 +91,16 @@ impl Caller {
     /// Id of the key that was shown.
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
+    }
+
+    /// What people call that key.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// What let them in.
+    pub fn kind(&self) -> AuditCaller {
+        self.kind
     }
 
     /// What they may do.
@@ -163,6 +189,7 @@ mod tests {
         Caller::of(
             Holder {
                 id: Some("k".to_owned()),
+                name: None,
                 roles,
                 groups: Vec::new(),
                 clearance: 0,

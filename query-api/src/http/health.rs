@@ -7,6 +7,7 @@ use tributary_store::metrics::CONTENT_TYPE;
 
 use super::caller::Caller;
 use super::json;
+use crate::audit::AuditLog;
 use crate::operations::Operations;
 use crate::problem::Problem;
 use crate::readiness::Readiness;
@@ -25,6 +26,7 @@ pub async fn readyz(
     caller: Caller,
 ) -> Result<HttpResponse, Problem> {
     let mut checks = operations.readiness.check().await;
+    checks.extend(operations.audit.as_ref().map(AuditLog::check));
     let ready = checks.iter().all(|check| check.ok);
     if !caller.is_administrator() {
         checks.clear();

@@ -2,6 +2,7 @@
 //! [`Right`] that it needs.
 
 pub mod ask;
+pub mod audit;
 pub mod backup;
 pub mod body;
 pub mod budget;
@@ -9,6 +10,7 @@ mod byte_range;
 pub(crate) mod caller;
 pub mod conversation_export;
 pub mod conversations;
+pub mod cors;
 pub mod dead_letters;
 pub mod documents;
 pub mod evaluations;
@@ -38,6 +40,7 @@ pub mod turns;
 mod unlisted;
 pub mod upload;
 pub mod user_profiles;
+mod watched;
 pub mod withholding;
 pub(crate) mod words;
 mod writing;
@@ -149,6 +152,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         )
         .service(resource("/v1/evaluations").route(ADMINISTER.get(evaluations::list)))
         .service(resource("/v1/evaluations/{id}").route(ADMINISTER.get(evaluations::show)))
+        .service(resource("/v1/audit").route(ADMINISTER.get(audit::list)))
         .configure(conversation_routes)
         .service(resource("/v1/chat/completions").route(READ.post(openai::complete)))
         .service(resource("/v1/models").route(READ.get(openai::list)))
@@ -256,6 +260,7 @@ fn json(
     status: actix_web::http::StatusCode,
     value: &impl Serialize,
 ) -> Result<HttpResponse, Problem> {
+    crate::audit::answers_with(value);
     let body = serde_json::to_vec(value).map_err(|error| {
         Error::new(
             ErrorKind::Internal,

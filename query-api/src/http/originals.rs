@@ -12,6 +12,7 @@ use super::byte_range::{Asked, asked};
 use super::caller::Caller;
 use super::documents::{self, GetParameters};
 use super::percent;
+use crate::audit;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -58,6 +59,7 @@ impl Original {
             let what = format!("nothing of `{name:.200}` can be found, so there is no original");
             Problem::new(Code::NotFound, what)
         })?;
+        audit::current().document(&id);
         let stored = view.original.take().ok_or_else(|| {
             let what = format!("no original of `{name:.200}` is kept");
             Problem::new(Code::NotFound, what).with_hint(

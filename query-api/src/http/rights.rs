@@ -4,18 +4,24 @@
 //! The table of all routes for people is `docs/rights.md`; a test walks it, `openapi.json` and the
 //! server and compares the three.
 
+use std::time::Duration;
+
 use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::StatusCode;
-use actix_web::http::header::{HeaderValue, WWW_AUTHENTICATE};
+use actix_web::http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{
-    FromRequest, Handler, HttpMessage, HttpResponse, Responder, ResponseError, Route, web,
+    FromRequest, Handler, HttpMessage, HttpRequest, HttpResponse, Responder, ResponseError, Route,
+    web,
 };
 use tributary_store::keys::Role;
 
 use super::caller::Caller;
+use super::watched;
+use crate::audit::{self, Call};
 use crate::dify;
+use crate::limits::{Admission, TooMuch};
 use crate::openai;
 use crate::operations::Operations;
 use crate::problem::{Code, Problem};
@@ -132,23 +138,77 @@ impl Right {
             .with_hint("GET /v1/session shows the roles of a key; an administrator makes others"))
     }
 
-    /// Who calls, if they may.
+    /// Who calls, and whether they may.
     async fn caller(
         self,
         operations: &Operations,
         request: &ServiceRequest,
-    ) -> Result<Caller, Problem> {
-        let has_open_metrics = operations.config.open_metrics;
-        let is_open = self == Self::Open || (self == Self::Metrics && has_open_metrics);
+    ) -> Result<(Caller, Admission), Refused> {
+        let address = request.peer_addr().map(|address| address.ip());
+        let is_open = self.is_open_in(operations);
         let identified = operations.authentication.caller(request.request().into());
-        let caller = match identified.await {
+        let (caller, admission) = match identified.await {
+            Ok(caller) => {
+                let admission = operations.limits.admit(&caller, address)?;
+                (caller, admission)
+            }
             // A probe with a stale key is a probe.
-            Err(_) if is_open => Caller::nobody(),
-            identified => identified?,
+            Err(_) if is_open => (Caller::nobody(), operations.limits.strange(address)?),
+            Err(problem) => {
+                if is_wrong_key(request, &problem) {
+                    operations.limits.wrong_key(address)?;
+                }
+                operations.limits.strange(address)?;
+                return Err(problem.into());
+            }
         };
-        self.check(&caller, has_open_metrics)?;
-        Ok(caller)
+        match self.check(&caller, operations.config.open_metrics) {
+            Ok(()) => Ok((caller, admission)),
+            Err(problem) => Err(Refused {
+                caller: Some(Box::new(caller)),
+                ..problem.into()
+            }),
+        }
     }
+
+    /// Whether it asks for nothing.
+    fn is_open_in(self, operations: &Operations) -> bool {
+        self == Self::Open || (self == Self::Metrics && operations.config.open_metrics)
+    }
+}
+
+/// Why somebody is not let in.
+struct Refused {
+    problem: Problem,
+    /// Who it is, where that is known.
+    caller: Option<Box<Caller>>,
+    /// When to come again.
+    wait: Option<Duration>,
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Self {
+        Self {
+            problem,
+            caller: None,
+            wait: None,
+        }
+    }
+}
+
+impl From<TooMuch> for Refused {
+    fn from(too_much: TooMuch) -> Self {
+        Self {
+            wait: Some(too_much.wait),
+            ..too_much.problem.into()
+        }
+    }
+}
+
+/// Whether somebody may be guessing. Whoever has an expired or a revoked key had it once, and a
+/// cookie may be another program's.
+fn is_wrong_key(request: &ServiceRequest, problem: &Problem) -> bool {
+    problem.code() == Code::Unauthenticated && request.headers().contains_key(AUTHORIZATION)
 }
 
 /// What the log says of a request with a key: who, what and with which outcome, never what was
@@ -173,8 +233,9 @@ impl Visit {
 }
 
 /// As the caller of the route reads a problem.
-fn refusal(request: &ServiceRequest, problem: &Problem) -> HttpResponse {
+fn refusal(request: &HttpRequest, refused: &Refused) -> HttpResponse {
     let route = request.match_pattern().unwrap_or_default();
+    let problem = &refused.problem;
     let mut response = match route.as_str() {
         "/retrieval" => dify::failed(problem),
         "/v1/chat/completions" | "/v1/models" | "/v1/models/{id}" => openai::failed(problem),
@@ -184,6 +245,11 @@ fn refusal(request: &ServiceRequest, problem: &Problem) -> HttpResponse {
         let challenge = HeaderValue::from_static("Bearer realm=\"tributary\"");
         response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     }
+    if let Some(wait) = refused.wait {
+        // Whole seconds, and never too early.
+        let seconds = wait.as_secs().saturating_add(1);
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
     response
 }
 
@@ -191,32 +257,55 @@ fn refusal(request: &ServiceRequest, problem: &Problem) -> HttpResponse {
 async fn admitted(
     right: Right,
     operations: web::Data<Operations>,
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     operations.authentication.note_uses();
-    match right.caller(&operations, &request).await {
-        Ok(caller) => {
-            let visit = Visit::of(right, &request, &caller);
-            request.extensions_mut().insert(caller);
-            let answered = next.call(request).await;
-            let status = answered.as_ref().map_or_else(
-                |error| error.as_response_error().status_code(),
-                ServiceResponse::status,
-            );
-            visit.end(status);
-            answered
+    let mut call = match &operations.audit {
+        Some(log) if !right.is_open_in(&operations) => Call::begin(log, &request),
+        _ => Call::unrecorded(),
+    };
+    let (caller, admission) = match right.caller(&operations, &request).await {
+        Ok(admitted) => admitted,
+        Err(refused) => {
+            if let Some(caller) = &refused.caller {
+                call.made_by(caller);
+            }
+            let refusal = refuse(request.request(), &refused, &mut call).await;
+            return Ok(request.into_response(refusal));
         }
-        Err(problem) => {
-            tracing::info!(
-                target: "tributary_audit",
-                method = %request.method(),
-                route = request.match_pattern(),
-                code = problem.code().as_str(),
-                "a request was not let in"
-            );
-            let refusal = refusal(&request, &problem);
-            Ok(request.into_response(refusal))
+    };
+    call.made_by(&caller);
+    let visit = Visit::of(right, &request, &caller);
+    watched::request(&mut request, &admission);
+    request.extensions_mut().insert(caller);
+    let answered = audit::within(call.trail(), next.call(request)).await;
+    let status = answered.as_ref().map_or_else(
+        |error| error.as_response_error().status_code(),
+        ServiceResponse::status,
+    );
+    visit.end(status);
+    call.answered(status);
+    match watched::answer(answered?, call, admission) {
+        Ok(answer) => Ok(answer),
+        Err(refused) => {
+            let (too_much, mut call, response) = *refused;
+            let refusal = refuse(response.request(), &too_much.into(), &mut call).await;
+            Ok(response.into_response(refusal))
         }
     }
+}
+
+/// The answer to who is not let in, in the log and in the record of the call.
+async fn refuse(request: &HttpRequest, refused: &Refused, call: &mut Call) -> HttpResponse {
+    tracing::info!(
+        target: "tributary_audit",
+        method = %request.method(),
+        route = request.match_pattern(),
+        code = refused.problem.code().as_str(),
+        "a request was not let in"
+    );
+    let refusal = audit::within(call.trail(), async { refusal(request, refused) }).await;
+    call.answered(refusal.status());
+    refusal
 }

@@ -9,6 +9,7 @@ use tributary_schemas::{ErrorKind, Filter};
 
 use super::caller::Caller;
 use super::{body, images, json, user_profiles};
+use crate::audit;
 use crate::problem::Problem;
 use crate::server::ServerState;
 
@@ -56,6 +57,7 @@ pub(crate) async fn find(
     mut wanted: SearchRequest,
     principal: &Principal,
 ) -> Result<SearchResponse, Problem> {
+    audit::asks(&wanted.query, &wanted.filter);
     resolve_names(state, &mut wanted.filter, principal).await?;
     let (user, profile) = (wanted.user.as_deref(), &mut wanted.user_profile);
     user_profiles::resolve(state.conversations.as_ref(), principal, user, profile).await?;
@@ -68,6 +70,7 @@ pub(crate) async fn find(
         .iter_mut()
         .flat_map(|hit| &mut hit.images);
     images.for_each(|image| *image = images::link(image));
+    audit::answers_with(&outcome.response.hits);
     Ok(outcome.response)
 }
 
@@ -91,6 +94,7 @@ pub(crate) async fn find_code(
     mut wanted: CodeSearchRequest,
     principal: &Principal,
 ) -> Result<CodeSearchResponse, Problem> {
+    audit::asks(&wanted.query, &wanted.filter);
     resolve_names(state, &mut wanted.filter, principal).await?;
     let _turn = state.searches.turn().await?;
     let response = state.retriever.search_code(&wanted, principal).await?;

@@ -10,6 +10,7 @@ use tributary_schemas::document::TABLES_DATABASE;
 
 use super::caller::Caller;
 use super::percent;
+use crate::audit;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -52,6 +53,7 @@ pub async fn get(
     if !bytes.starts_with(SIGN) {
         return Err(missing());
     }
+    audit::current().document(&document_id);
     Ok(HttpResponse::Ok()
         .content_type("application/vnd.sqlite3")
         .insert_header((

@@ -14,6 +14,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
 
+use super::cors::Cors;
 use crate::operations::Operations;
 use crate::problem::{Code, Problem};
 use crate::trace_id::{self, new_trace_id};
@@ -46,7 +47,7 @@ pub async fn around<B: MessageBody + 'static>(
 
 async fn answer<B: MessageBody + 'static>(
     operations: web::Data<Operations>,
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<B>,
     trace_id: String,
 ) -> Result<ServiceResponse<B>, Error> {
@@ -55,11 +56,17 @@ async fn answer<B: MessageBody + 'static>(
     let timeout = Duration::from_millis(operations.config.request_timeout_ms);
     let progress = Progress::start();
     request.extensions_mut().insert(progress.clone());
-    let refused =
-        refusal(&request, &operations.config.host_names).or_else(|| misplaced_parameters(&request));
-    let answered = match refused {
-        Some(problem) => Err(problem.into()),
-        None => bounded(timeout, &progress, next.call(request)).await,
+    let cors = Cors::of(&request, &operations.config.cors_origins);
+    let preflight = cors.as_ref().and_then(|cors| cors.preflight(&request));
+    if cors.is_some() {
+        Cors::without_cookies(&mut request);
+    }
+    let refused = refusal(&request, &operations.config.host_names, cors.is_some())
+        .or_else(|| misplaced_parameters(&request));
+    let answered = match (refused, preflight) {
+        (Some(problem), _) => Err(problem.into()),
+        (None, Some(preflight)) => Err(InternalError::from_response("preflight", preflight).into()),
+        (None, None) => bounded(timeout, &progress, next.call(request)).await,
     };
     let observe = |route: &str, status: StatusCode| {
         operations.metrics.observe_request(
@@ -77,14 +84,14 @@ async fn answer<B: MessageBody + 'static>(
                 .match_pattern()
                 .unwrap_or_else(|| "other".to_owned());
             observe(&route, response.status());
-            add_headers(response.headers_mut(), &trace_id);
+            add_headers(response.headers_mut(), &trace_id, cors.as_ref());
             Ok(response)
         }
         // written here, where the trace id is known
         Err(error) => {
             let mut response = error.error_response();
             observe("other", response.status());
-            add_headers(response.headers_mut(), &trace_id);
+            add_headers(response.headers_mut(), &trace_id, cors.as_ref());
             Err(InternalError::from_response(error, response).into())
         }
     }
@@ -161,8 +168,13 @@ fn method_label(method: &Method) -> &'static str {
     }
 }
 
-/// Refuses requests that a web page of another origin makes through the user's browser.
-fn refusal(request: &ServiceRequest, host_names: &[String]) -> Option<Problem> {
+/// Refuses requests that a web page of another origin makes through the user's browser, unless the
+/// origin is on the list.
+fn refusal(
+    request: &ServiceRequest,
+    host_names: &[String],
+    is_listed_origin: bool,
+) -> Option<Problem> {
     let host = request
         .headers()
         .get(header::HOST)
@@ -180,6 +192,9 @@ fn refusal(request: &ServiceRequest, host_names: &[String]) -> Option<Problem> {
                 .with_hint(hint),
         );
     }
+    if is_listed_origin {
+        return None;
+    }
     if let Some(problem) = foreign_fetch(request) {
         return Some(problem);
     }
@@ -195,11 +210,13 @@ fn refusal(request: &ServiceRequest, host_names: &[String]) -> Option<Problem> {
             Code::Denied,
             format!("requests of pages from `{origin}` are refused"),
         )
+        .with_hint("query_api.server.cors_origins lists those that are not")
     })
 }
 
 /// Paths below `/v1` that take parameters in their address when they are read.
-const WITH_PARAMETERS: [&str; 12] = [
+const WITH_PARAMETERS: [&str; 13] = [
+    "/v1/audit",
     "/v1/conversations",
     "/v1/conversations/{id}/export",
     "/v1/conversations/{id}/turns",
@@ -296,7 +313,10 @@ fn trace_id_of(headers: &HeaderMap) -> String {
         .map_or_else(new_trace_id, str::to_ascii_lowercase)
 }
 
-fn add_headers(headers: &mut HeaderMap, trace_id: &str) {
+fn add_headers(headers: &mut HeaderMap, trace_id: &str, cors: Option<&Cors>) {
+    if let Some(cors) = cors {
+        cors.allow(headers);
+    }
     for (name, value) in SECURITY_HEADERS {
         headers.insert(
             HeaderName::from_static(name),

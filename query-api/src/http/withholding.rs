@@ -12,12 +12,15 @@ use tributary_schemas::conversation::{Turn, TurnState};
 use tributary_schemas::{Error, ErrorKind, Filter, Result};
 
 use super::caller::Caller;
+use crate::audit::{self, Trail};
 use crate::server::ServerState;
 
 /// Decides what of kept answers somebody is shown.
 pub struct Withholding {
     retriever: Arc<Retriever>,
     principal: Principal,
+    /// Of the call that is shown them.
+    trail: Trail,
 }
 
 impl Withholding {
@@ -26,6 +29,7 @@ impl Withholding {
         Self {
             retriever,
             principal,
+            trail: audit::current(),
         }
     }
 
@@ -48,6 +52,7 @@ impl Withholding {
                 turn.failure = Some(withheld());
             }
         }
+        self.trail.answers_with(&turns);
         Ok(turns)
     }
 
@@ -99,6 +104,15 @@ fn documents(answer: &impl Serialize) -> Result<Vec<String>> {
     let mut found = BTreeSet::new();
     collect(&value, &mut found);
     Ok(found.into_iter().collect())
+}
+
+/// The same for any answer; nothing for what cannot be written.
+pub(crate) fn documents_of(answer: &impl Serialize) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    if let Ok(value) = serde_json::to_value(answer) {
+        collect(&value, &mut found);
+    }
+    found
 }
 
 fn collect(value: &Value, found: &mut BTreeSet<String>) {

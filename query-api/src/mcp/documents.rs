@@ -126,6 +126,7 @@ pub async fn open(engine: &Engine, name: &str) -> Result<Opened, Problem> {
     // The newest version may be another one than that which was opened.
     let row = row.filter(|row| viewer.is_none_or(|viewer| row.is_seen(viewer)));
     let row = row.ok_or_else(|| not_found(name, None))?;
+    engine.trail.document(&document_id);
     let version = row.indexed.map(|indexed| indexed.version);
     Ok(Opened {
         version: version.unwrap_or(row.latest.version),

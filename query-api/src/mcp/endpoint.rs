@@ -20,6 +20,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 
 use super::engine::Engine;
+use crate::audit;
 use crate::http::body::Incoming;
 use crate::http::caller::Caller;
 use crate::http::trace::Progress;
@@ -45,12 +46,14 @@ pub async fn answer(
     let stopping = state.stopping.subscribe();
     let (trace_id, principal) = (trace_id::current(), caller.principal);
     let progress = request.extensions().get::<Progress>().cloned();
+    let trail = audit::current();
     let engine = move || {
         Ok(Engine {
             state: Arc::clone(&state),
             principal: principal.clone(),
             trace_id: trace_id.clone(),
             progress: progress.clone(),
+            trail: trail.clone(),
         })
     };
     let config = StreamableHttpServerConfig::default()

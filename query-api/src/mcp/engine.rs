@@ -14,6 +14,7 @@ use rmcp::{RoleServer, ServerHandler};
 use tributary_retrieval::Principal;
 
 use super::{Reply, resources, tools};
+use crate::audit::{self, Trail};
 use crate::http::trace::Progress;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
@@ -36,6 +37,8 @@ pub struct Engine {
     pub trace_id: String,
     /// Told while a tool works that may take longer than other requests.
     pub progress: Option<Progress>,
+    /// Of the request, for the audit record.
+    pub trail: Trail,
 }
 
 /// Tells the caller how far a call is, where they want to know.
@@ -70,6 +73,7 @@ impl Engine {
     fn result(&self, answered: Result<Reply, Problem>) -> CallToolResult {
         let problem = match answered {
             Ok(reply) => {
+                self.trail.answers_with(&reply.data);
                 let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
                 result.structured_content = Some(reply.data);
                 return result;
@@ -79,6 +83,7 @@ impl Engine {
         if problem.code().status() >= 500 {
             tracing::error!(code = problem.code().as_str(), detail = %problem, "a tool failed");
         }
+        self.trail.fails_with(problem.code().as_str());
         let body = problem.body(self.trace_id.clone());
         let hint = body.hint.as_ref();
         let hint = hint.map_or_else(String::new, |hint| format!("\nhint: {hint}"));
@@ -131,8 +136,10 @@ impl ServerHandler for Engine {
             steps: 0.0,
         };
         let arguments = request.arguments.unwrap_or_default();
+        // On the heap: all tools together are large.
+        let called = Box::pin(tools::call(self, &tool.name, arguments, reporter));
         let answered = tokio::select! {
-            answered = tools::call(self, &tool.name, arguments, reporter) => answered,
+            answered = audit::within(self.trail.clone(), called) => answered,
             () = context.ct.cancelled() => Err(Problem::new(Code::Timeout, "the call was cancelled")),
         };
         Ok(self.result(answered).into())
@@ -144,7 +151,8 @@ impl ServerHandler for Engine {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        resources::list(self, cursor.as_deref())
+        let listed = resources::list(self, cursor.as_deref());
+        audit::within(self.trail.clone(), listed)
             .await
             .map_err(|problem| protocol_error(self, &problem))
     }
@@ -162,7 +170,8 @@ impl ServerHandler for Engine {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = resources::read(self, &request.uri).await;
+        let read = resources::read(self, &request.uri);
+        let read = audit::within(self.trail.clone(), read).await;
         read.map(Into::into)
             .map_err(|problem| protocol_error(self, &problem))
     }
@@ -170,6 +179,7 @@ impl ServerHandler for Engine {
 
 /// A problem where the protocol knows no result that says so.
 fn protocol_error(engine: &Engine, problem: &Problem) -> ErrorData {
+    engine.trail.fails_with(problem.code().as_str());
     let body = problem.body(engine.trace_id.clone());
     let message = body.detail.clone();
     let data = serde_json::to_value(&body).ok();

@@ -84,6 +84,7 @@ pub async fn list(engine: &Engine, cursor: Option<&str>) -> Result<ListResources
     let listing = engine.state.documents.list(query).await?;
     let resources = listing.rows.into_iter().map(|row| {
         let document = row.latest;
+        engine.trail.document(&document.document_id);
         let name = format!("{}/{}", document.source, document.source_path);
         let resource = Resource::new(uri(&document.document_id), name).with_mime_type(MEDIA_TYPE);
         match document.title.is_empty() {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use reqwest::header::{AUTHORIZATION, HeaderValue};
-use reqwest::{RequestBuilder, Response};
+use reqwest::{Certificate, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Mutex, mpsc};
@@ -29,6 +29,38 @@ pub struct Server<'a> {
     pub base: &'a str,
     /// The header `Authorization`, where it wants a key.
     pub authorization: Option<HeaderValue>,
+    /// Which certificate it may show.
+    pub certificates: Certificates,
+}
+
+/// Certificates that a server may show.
+pub enum Certificates {
+    /// Any: the server is this machine's own.
+    Any,
+    /// Those that lead to one of these, each as DER, or to a root that browsers trust.
+    SignedBy(Vec<Vec<u8>>),
+}
+
+impl Certificates {
+    fn client(self) -> Result<reqwest::Client> {
+        let mut client = reqwest::Client::builder();
+        match self {
+            Self::Any => client = client.danger_accept_invalid_certs(true),
+            Self::SignedBy(roots) => {
+                // One that cannot be read vouches for nobody.
+                let roots = roots
+                    .iter()
+                    .filter_map(|root| Certificate::from_der(root).ok());
+                for root in roots {
+                    client = client.add_root_certificate(root);
+                }
+            }
+        }
+        client.build().map_err(|error| {
+            let what = format!("there can be no client of the server: {error}");
+            Error::new(ErrorKind::Internal, what)
+        })
+    }
 }
 
 /// What the bridge remembers while it runs.
@@ -81,7 +113,7 @@ pub async fn bridge(
     let (sender, receiver) = mpsc::channel(WAITING);
     let writer = tokio::spawn(write_lines(receiver, output));
     let bridge = Arc::new(Bridge {
-        client: reqwest::Client::new(),
+        client: server.certificates.client()?,
         url: format!("{}/mcp", server.base),
         authorization: server.authorization,
         version: Mutex::new(None),
@@ -344,6 +376,7 @@ mod tests {
         let server = Server {
             base: "http://127.0.0.1:1",
             authorization: None,
+            certificates: Certificates::SignedBy(Vec::new()),
         };
         let bridged = bridge(server, input.as_slice(), output).await;
         assert!(bridged.is_ok());

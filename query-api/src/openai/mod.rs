@@ -17,6 +17,7 @@ pub use request::CompletionRequest;
 
 use self::reply::About;
 use crate::asking;
+use crate::audit;
 use crate::http::ask::working;
 use crate::http::body;
 use crate::http::caller::Caller;
@@ -75,13 +76,17 @@ pub async fn one(
 
 /// A problem as OpenAI's clients read it.
 pub(crate) fn failed(problem: &Problem) -> HttpResponse {
+    audit::fails_with(problem.code().as_str());
     let status = problem.code().status();
     if status >= 500 {
         tracing::error!(code = problem.code().as_str(), detail = %problem, "request failed");
     }
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = HttpResponse::build(status);
-    if matches!(problem.code(), Code::Overloaded | Code::Unavailable) {
+    if matches!(
+        problem.code(),
+        Code::Overloaded | Code::RateLimited | Code::Unavailable
+    ) {
         response.insert_header(("retry-after", "1"));
     }
     response.json(json!({"error": reply::error(problem)}))

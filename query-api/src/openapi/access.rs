@@ -1,10 +1,11 @@
-//! The part of the API description about keys: how one is shown, what is open to all, and
-//! `/v1/session`.
+//! The part of the API description about keys: how one is shown, what is open to all,
+//! `/v1/session`, and the record of who called.
 
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
+use tributary_schemas::audit::{AuditPage, AuditQuery};
 
-use super::{Operation, answer, operation};
+use super::{Operation, answer, inline, operation};
 use crate::http::session::SessionInformation;
 
 /// What is answered without a key, everything else wants one where the server wants any.
@@ -48,5 +49,15 @@ pub fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             Some(answer::<SessionInformation>(schemas)),
         ),
         operation("delete", "/v1/session", "Sign the web page out", 204, None),
+        Operation {
+            parameters: Some(inline::<AuditQuery>(schemas)),
+            ..operation(
+                "get",
+                "/v1/audit",
+                "The newest calls that were recorded, or those to come as application/x-ndjson",
+                200,
+                Some(answer::<AuditPage>(schemas)),
+            )
+        },
     ]
 }

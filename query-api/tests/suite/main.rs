@@ -3,9 +3,11 @@
 
 mod access;
 mod ask;
+mod audit;
 mod citations;
 mod common;
 mod conversations;
+mod cors;
 mod course;
 mod dify;
 mod door;
@@ -14,6 +16,7 @@ mod evaluations;
 mod http;
 mod identity;
 mod judging;
+mod limits;
 mod mcp;
 mod on_demand;
 mod openai;
@@ -22,4 +25,5 @@ mod remembering;
 mod report;
 mod rights;
 mod textbook;
+mod tls;
 mod user_profiles;

@@ -257,6 +257,7 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
     ("post", "/v1/session", "/v1/session", None),
     ("delete", "/v1/session", "/v1/session", None),
     ("get", "/v1/work", "/v1/work", None),
+    ("get", "/v1/audit", "/v1/audit?limit=5&status=4", None),
     (
         "post",
         "/v1/knowledge-sets/{id}/reindex",

@@ -87,6 +87,13 @@ impl Topics {
         Ok(())
     }
 
+    /// Creates one topic of its own settings, or gives it them.
+    pub async fn create_one(&self, topic: Topic, settings: TopicSettings) -> Result<()> {
+        self.log
+            .create_topic(&topic.full_name(&self.prefix), settings)
+            .await
+    }
+
     /// Appends durably, see [`super::EventLog::append`].
     pub async fn append(&self, topic: Topic, records: Vec<Record>) -> Result<Vec<Position>> {
         let mut deposited = Vec::with_capacity(records.len());
@@ -259,6 +266,8 @@ impl Topics {
         let limit = match topic {
             // Whoever lists them reads the whole topic.
             Topic::DeadLetters => self.inline_limit_bytes.min(DEAD_LETTER_INLINE_BYTES),
+            // Small, and nothing looks there for names of blobs.
+            Topic::Audit => usize::MAX,
             _ => self.inline_limit_bytes,
         };
         let Some(value) = record.value.clone().filter(|value| value.len() > limit) else {

@@ -30,6 +30,8 @@ pub enum Refusal {
 pub struct Holder {
     /// Id of the key; `None` for the data folder's own token.
     pub id: Option<String>,
+    /// What people call the key.
+    pub name: Option<String>,
     /// What it may do.
     pub roles: Vec<Grant>,
     /// Groups whose documents it may read.
@@ -89,6 +91,7 @@ impl KeyRing {
         if hash == self.folder_token {
             return Ok(Holder {
                 id: None,
+                name: None,
                 roles: vec![Grant::Administrator],
                 groups: Vec::new(),
                 clearance: 0,
@@ -123,6 +126,7 @@ impl KeyRing {
             return is_token
                 .then(|| Holder {
                     id: None,
+                    name: None,
                     roles: vec![Grant::Administrator],
                     groups: Vec::new(),
                     clearance: 0,
@@ -168,6 +172,7 @@ impl KeyRing {
         self.lock_uses().seen.insert(key.id.clone(), now_ms);
         Holder {
             id: Some(key.id.clone()),
+            name: Some(key.name.clone()),
             roles: key.roles.clone(),
             groups: key.groups.clone(),
             clearance: key.clearance,

@@ -342,3 +342,17 @@ async fn what_other_producers_do_wrong_becomes_dead_letters_that_say_so() {
         "the dead letter changed the record"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_audit_record_is_kept() {
+    let Some(brokers) = brokers("the_audit_record_is_kept") else {
+        return;
+    };
+    let (prefix, folder) = (unique("audit"), tempfile::tempdir().unwrap());
+    let log: Arc<dyn EventLog> = Arc::new(open(&brokers).await);
+    let blobs = Blobs::local(folder.path()).unwrap();
+    let topics = Topics::new(log, prefix.clone(), blobs, 1000);
+    crate::audit::calls_are_kept_found_and_followed(topics).await;
+    let name = Topic::Audit.full_name(&prefix);
+    assert_eq!(setting(&brokers, &name, "cleanup.policy").await, "delete");
+}

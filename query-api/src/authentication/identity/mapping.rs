@@ -67,6 +67,7 @@ impl Mapping {
             .max();
         Holder {
             id: Some(id),
+            name: None,
             roles,
             groups,
             clearance: clearance.unwrap_or(0),

@@ -29,6 +29,7 @@ use tributary_schemas::{
     DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Lineage, Result, StageTime,
     State, Topic, event,
 };
+use tributary_store::audit::AuditTopic;
 use tributary_store::blobs::Blobs;
 use tributary_store::conversations::embedded::EmbeddedConversations;
 use tributary_store::conversations::{self, Settling, SharedConversations};
@@ -97,6 +98,11 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// What was recorded of calls.
+    pub fn audit(&self) -> AuditTopic {
+        AuditTopic::new(self.topics.clone())
+    }
+
     async fn new(index: Arc<MemoryIndex>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let blobs = Blobs::local(&folder.path().join("blobs")).unwrap();
@@ -391,6 +397,7 @@ pub fn operations(ready: bool) -> OperationsParts {
         backup_token: BACKUP_TOKEN.into(),
         keys: None,
         work: Work::default(),
+        audit: None,
     }
 }
 
@@ -479,6 +486,7 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
         inline_limit_bytes: 50_000,
         operations: OperationsParts {
             keys,
+            audit: Some(kept.audit()),
             ..operations(ready)
         },
     };

@@ -1,7 +1,7 @@
 //! A client that writes requests byte by byte, so that tests can send what no library would.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -112,8 +112,24 @@ impl Server {
         })
     }
 
+    /// At an address of this machine that may be no loopback.
+    pub async fn start_at(ip: IpAddr, settings: Settings) -> Self {
+        let (state, kept) = backend::state_of(super::models(None), true, settings).await;
+        Self::serve_at(ip, kept, |listener, shutdown| {
+            tokio::spawn(tributary_query_api::serve(state, listener, shutdown))
+        })
+    }
+
     fn serve(kept: Arc<Kept>, spawn: impl FnOnce(TcpListener, Shutdown) -> Served) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::serve_at(Ipv4Addr::LOCALHOST.into(), kept, spawn)
+    }
+
+    fn serve_at(
+        ip: IpAddr,
+        kept: Arc<Kept>,
+        spawn: impl FnOnce(TcpListener, Shutdown) -> Served,
+    ) -> Self {
+        let listener = TcpListener::bind((ip, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
         let served = spawn(
@@ -135,6 +151,12 @@ impl Server {
             .await
             .unwrap()
             .unwrap()
+    }
+
+    /// What `serve` returns by itself.
+    pub async fn ended(self) -> tributary_schemas::Result<()> {
+        let ended = tokio::time::timeout(Duration::from_secs(10), self.served);
+        ended.await.unwrap().unwrap()
     }
 
     pub async fn get(&self, path: &str) -> Answer {

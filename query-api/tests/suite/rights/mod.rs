@@ -11,7 +11,7 @@ use tributary_query_api::config::{NetworkAccess, ServerConfig};
 use tributary_store::keys::{Grant, KeyFile, KeyRing, NewKey};
 
 use crate::common;
-use crate::common::backend::{BACKUP_TOKEN, Settings};
+use crate::common::backend::{BACKUP_TOKEN, Kept, Settings};
 use crate::common::client::{Answer, Server};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
@@ -53,6 +53,13 @@ impl Keyed {
             file: KeyFile::in_folder(folder.path()),
             _folder: folder,
         }
+    }
+
+    /// Stops the server; what it kept is still there.
+    pub async fn stop(self) -> Arc<Kept> {
+        let kept = Arc::clone(&self.server.kept);
+        self.server.stop().await.unwrap();
+        kept
     }
 
     /// Id and value of `Authorization`.

@@ -1,0 +1,109 @@
+//! `GET /v1/audit`: the calls that were recorded, newest page first, or those to come, one JSON object
+//! a line.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse, web};
+use bytes::Bytes;
+use futures::stream;
+use tokio::sync::watch;
+use tributary_schemas::ErrorKind;
+use tributary_schemas::audit::AuditQuery;
+use tributary_store::audit::{AuditTopic, Following};
+
+use super::ask::working;
+use super::json;
+use crate::problem::{Code, Problem};
+use crate::server::ServerState;
+
+/// An empty line goes out after so long a silence, so that both sides notice a broken connection.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// `GET /v1/audit`.
+pub async fn list(
+    state: web::Data<ServerState>,
+    request: HttpRequest,
+    query: web::Query<AuditQuery>,
+) -> Result<HttpResponse, Problem> {
+    let query = query.into_inner();
+    let limit = state.page_limit(query.limit)?;
+    let topic = state.audit_topic().ok_or_else(nothing_recorded)?;
+    if query.follow {
+        return follow(&state, topic, query).await;
+    }
+    // It reads the whole topic.
+    let page = working(&request, topic.newest(&query, limit)).await?;
+    json(StatusCode::OK, &page)
+}
+
+async fn follow(
+    state: &ServerState,
+    topic: &AuditTopic,
+    query: AuditQuery,
+) -> Result<HttpResponse, Problem> {
+    let following = topic
+        .follow(query)
+        .await
+        .map_err(|error| match error.kind() {
+            ErrorKind::NotFound => nothing_recorded(),
+            _ => error.into(),
+        })?;
+    let follower = Follower {
+        following,
+        stopping: state.stopping.subscribe(),
+    };
+    let lines = stream::unfold(follower, |mut follower| async {
+        let lines = follower.next().await?;
+        Some((Ok::<_, Infallible>(lines), follower))
+    });
+    Ok(HttpResponse::Ok()
+        .content_type("application/x-ndjson")
+        .insert_header(("cache-control", "no-store"))
+        .insert_header(("x-accel-buffering", "no"))
+        .streaming(lines))
+}
+
+fn nothing_recorded() -> Problem {
+    Problem::new(
+        Code::NotFound,
+        "calls are not recorded here, and never were",
+    )
+    .with_hint("query_api.server.audit.enabled = true records them from the next start on")
+}
+
+/// What one connection waits for.
+struct Follower {
+    following: Following,
+    stopping: watch::Receiver<bool>,
+}
+
+impl Follower {
+    /// The next lines; `None` when the server stops or the log cannot be read.
+    async fn next(&mut self) -> Option<Bytes> {
+        let entries = tokio::select! {
+            _ = self.stopping.wait_for(|stopping| *stopping) => return None,
+            entries = self.following.next(HEARTBEAT) => entries,
+        };
+        let entries = match entries {
+            Ok(entries) => entries,
+            Err(error) => {
+                tracing::warn!(error = %error.full_message(), "the audit record cannot be read on");
+                return None;
+            }
+        };
+        let mut lines = Vec::new();
+        for entry in &entries {
+            // Text, numbers and lists can always be written.
+            if let Ok(line) = serde_json::to_vec(entry) {
+                lines.extend(line);
+                lines.push(b'\n');
+            }
+        }
+        if lines.is_empty() {
+            lines.push(b'\n');
+        }
+        Some(lines.into())
+    }
+}
