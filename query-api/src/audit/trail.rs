@@ -37,7 +37,7 @@ struct Noted {
 
 /// That of the request that is being worked on.
 pub fn current() -> Trail {
-    TRAIL.try_with(Clone::clone).unwrap_or_default()
+    TRAIL.try_with(Clone::clone).ok().unwrap_or_default()
 }
 
 /// Does the work under this trail.

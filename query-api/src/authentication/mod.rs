@@ -64,23 +64,23 @@ impl<'a> From<&'a HttpRequest> for Shown<'a> {
 
 /// Who calls, and by what that is known.
 enum Known {
-    /// By a key, or a session for one.
-    ByKey(Holder),
-    /// By a token, which is refused from then on, in milliseconds since 1970.
-    ByToken(Holder, i64),
-    /// By a session for a token.
-    BySession(Holder),
-    /// By a proxy, which says so with every request.
-    ByProxy(Holder),
+    /// Whoever shows a key, or a session for one.
+    Key(Holder),
+    /// Whoever shows a token, which is refused from then on, in milliseconds since 1970.
+    Token(Holder, i64),
+    /// Whoever has a session for a token.
+    Session(Holder),
+    /// Whom a proxy names, with every request.
+    Proxy(Holder),
 }
 
 impl Known {
     fn holder(self) -> Holder {
         match self {
-            Self::ByKey(holder)
-            | Self::ByToken(holder, _)
-            | Self::BySession(holder)
-            | Self::ByProxy(holder) => holder,
+            Self::Key(holder)
+            | Self::Token(holder, _)
+            | Self::Session(holder)
+            | Self::Proxy(holder) => holder,
         }
     }
 }
@@ -134,9 +134,9 @@ impl Authentication {
         let now = (keys.clock)();
         let longest = now.saturating_add(SESSION_SECONDS * 1000);
         let (basis, until) = match keys.shown_itself(shown).await? {
-            Known::ByKey(holder) => (Basis::of_key(&holder), longest),
-            Known::ByToken(holder, until) => (Basis::Token(holder), until.min(longest)),
-            Known::BySession(_) | Known::ByProxy(_) => return Ok(None),
+            Known::Key(holder) => (Basis::of_key(&holder), longest),
+            Known::Token(holder, until) => (Basis::Token(holder), until.min(longest)),
+            Known::Session(_) | Known::Proxy(_) => return Ok(None),
         };
         let value = keys.sessions.begin(basis, until, now)?;
         let seconds = until.saturating_sub(now) / 1000;
@@ -195,7 +195,7 @@ impl Keys {
     async fn known(&self, shown: Shown<'_>) -> std::result::Result<Known, Problem> {
         let is_shown = shown.headers.contains_key(header::AUTHORIZATION);
         if let Some(holder) = self.named_by_proxy(shown)? {
-            return Ok(Known::ByProxy(holder));
+            return Ok(Known::Proxy(holder));
         }
         match is_shown {
             true => self.bearer(shown.headers).await,
@@ -206,7 +206,7 @@ impl Keys {
     /// The same for what the request shows itself: a session makes no other.
     async fn shown_itself(&self, shown: Shown<'_>) -> std::result::Result<Known, Problem> {
         match self.named_by_proxy(shown)? {
-            Some(holder) => Ok(Known::ByProxy(holder)),
+            Some(holder) => Ok(Known::Proxy(holder)),
             None => self.bearer(shown.headers).await,
         }
     }
@@ -222,10 +222,10 @@ impl Keys {
         let now = (self.clock)();
         let basis = cookie_of(headers, COOKIE).and_then(|value| self.sessions.get(value, now));
         match basis.ok_or_else(no_key)? {
-            Basis::Token(holder) => Ok(Known::BySession(holder)),
+            Basis::Token(holder) => Ok(Known::Session(holder)),
             Basis::Key { id, mark } => {
                 let holder = self.ring.still_holds(id.as_deref(), &mark, now);
-                holder.map(Known::ByKey).map_err(refused)
+                holder.map(Known::Key).map_err(refused)
             }
         }
     }
@@ -235,11 +235,11 @@ impl Keys {
         match &self.identities.tokens {
             Some(tokens) if Tokens::is_one(shown) => {
                 let accepted = tokens.holder(shown).await?;
-                Ok(Known::ByToken(accepted.holder, accepted.until_ms))
+                Ok(Known::Token(accepted.holder, accepted.until_ms))
             }
             _ => {
                 let holder = self.ring.holder(shown, (self.clock)());
-                holder.map(Known::ByKey).map_err(refused)
+                holder.map(Known::Key).map_err(refused)
             }
         }
     }

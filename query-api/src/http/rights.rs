@@ -18,7 +18,7 @@ use actix_web::{
 use tributary_store::keys::Role;
 
 use super::caller::Caller;
-use super::watched;
+use super::watched::{self, Crowded};
 use crate::audit::{self, Call};
 use crate::dify;
 use crate::limits::{Admission, TooMuch};
@@ -288,8 +288,12 @@ async fn admitted(
     call.answered(status);
     match watched::answer(answered?, call, admission) {
         Ok(answer) => Ok(answer),
-        Err(refused) => {
-            let (too_much, mut call, response) = *refused;
+        Err(crowded) => {
+            let Crowded {
+                too_much,
+                mut call,
+                response,
+            } = *crowded;
             let refusal = refuse(response.request(), &too_much.into(), &mut call).await;
             Ok(response.into_response(refusal))
         }

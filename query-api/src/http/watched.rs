@@ -25,17 +25,30 @@ struct Watched {
     _stream: Option<StreamPlace>,
 }
 
-/// Counts what is answered. [`TooMuch`] for a stream that the caller has no place for, with the
-/// call, whose answer it is then.
+/// A stream that the caller has no place for: which limit says so, with the call and the answer that
+/// is not given.
+pub struct Crowded {
+    pub too_much: TooMuch,
+    pub call: Call,
+    pub response: ServiceResponse<BoxBody>,
+}
+
+/// Counts what is answered, unless it is a stream too many.
 pub fn answer(
     mut response: ServiceResponse<BoxBody>,
     mut call: Call,
     admission: Admission,
-) -> Result<ServiceResponse<BoxBody>, Box<(TooMuch, Call, ServiceResponse<BoxBody>)>> {
+) -> Result<ServiceResponse<BoxBody>, Box<Crowded>> {
     let stream = match is_stream(&response) {
         true => match admission.stream() {
             Ok(place) => place,
-            Err(too_much) => return Err(Box::new((too_much, call, response))),
+            Err(too_much) => {
+                return Err(Box::new(Crowded {
+                    too_much,
+                    call,
+                    response,
+                }));
+            }
         },
         false => None,
     };

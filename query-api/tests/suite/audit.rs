@@ -162,7 +162,7 @@ async fn refusals_are_recorded_with_their_code() {
 async fn no_text_and_no_secret_is_recorded() {
     let keyed = recorded().await;
     let (_, key) = keyed.key(vec![Grant::Administrator]);
-    let wrong = format!("{}0000", &key[..key.len() - 4]);
+    let wrong = format!("{}0000", key.get(..key.len() - 4).unwrap());
     let question = "what is canaryquestion?";
     let filter = json!({"tags": ["canaryvalue"], "attributes": {"canaryname": ["canaryvalue"]}});
     let chat = json!({"model": "general", "messages": [{"role": "user", "content": question}]});
@@ -219,7 +219,7 @@ async fn no_text_and_no_secret_is_recorded() {
         .next()
         .unwrap();
     assert!(
-        secret.len() > 20 && !text.contains(&secret[..20]),
+        secret.len() > 20 && !text.contains(secret.get(..20).unwrap()),
         "the secret is there"
     );
     for canary in CANARIES {

@@ -63,10 +63,10 @@ impl Proxy {
         if !peer.is_some_and(is_proxy) {
             return Ok(None);
         }
-        let user = match text(headers, Some(&self.user))? {
-            user if user.is_empty() => return Ok(None),
-            user => user,
-        };
+        let user = text(headers, Some(&self.user))?;
+        if user.is_empty() {
+            return Ok(None);
+        }
         if user.len() > MAXIMUM_USER_BYTES || user.contains(char::is_control) {
             return Err(unreadable(&self.user));
         }

@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_name_that_is_given_twice_is_refused_at_any_depth() {
         let whole = br#"{"a": [1, -2, 0.5, "x", true, null, {"a": 1}], "b": {}}"#;
-        let expected: Value = serde_json::from_slice(whole).unwrap_or_default();
+        let expected: Value = serde_json::from_slice(whole).ok().unwrap_or_default();
         assert_eq!(object(whole).map(Value::Object), Some(expected));
         let refused: [&[u8]; 6] = [
             br#"{"a": 1, "a": 1}"#,
