@@ -277,7 +277,7 @@ fn encrypted(message: &str) -> Error {
 
 /// Text of a function that fills a buffer with UTF-16 and answers the bytes it needs; empty if
 /// there is none or too much of it.
-fn utf16_text(fill: impl Fn(*mut c_void, c_ulong) -> c_ulong) -> String {
+pub(super) fn utf16_text(fill: impl Fn(*mut c_void, c_ulong) -> c_ulong) -> String {
     let bytes = fill(std::ptr::null_mut(), 0);
     if !(4..=MAXIMUM_TEXT_BYTES).contains(&bytes) {
         return String::new();

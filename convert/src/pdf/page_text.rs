@@ -11,11 +11,15 @@ use super::geometry::Turn;
 use super::links;
 use super::rules::{self, Rules};
 use super::segments::{self, Segment};
+use super::structure::{Marks, Structure, Told};
 
 /// Characters below which the text of a page that a picture covers is a stamp, and the share of the
 /// page that the picture covers.
 const STAMP_CHARACTERS: usize = 60;
 const SCAN_SHARE: f32 = 0.6;
+
+/// Part of the page's height at the top and at the bottom in which its head and its foot stand.
+pub(super) const MARGIN_SHARE: f32 = 0.16;
 
 /// Text of one direction.
 #[derive(Debug, Default)]
@@ -31,8 +35,12 @@ pub(super) struct Layer {
 /// A page before its layout.
 #[derive(Debug, Default)]
 pub(super) struct PageText {
-    /// The direction with most characters first.
+    /// The direction with most characters first; without the text that tags tell.
     pub layers: Vec<Layer>,
+    /// The text that the page's tags tell, in their order; empty if geometry reads the page.
+    pub told: Vec<Told>,
+    /// Lines of running heads and feet that its tags leave out.
+    pub running: Vec<String>,
     /// Characters that are read.
     pub characters: usize,
     /// Whether there is text that can be read, and more of it than a stamp on a scan.
@@ -43,6 +51,7 @@ pub(super) struct PageText {
 pub(super) struct Reader<'a> {
     document: &'a Document<'a>,
     bounds: Bounds<'a>,
+    structure: Structure<'a>,
     /// Where the links of the pages lead that were read.
     pub addresses: Vec<String>,
 }
@@ -53,6 +62,7 @@ impl<'a> Reader<'a> {
         Self {
             document,
             bounds,
+            structure: Structure::of(document),
             addresses: Vec::new(),
         }
     }
@@ -61,12 +71,15 @@ impl<'a> Reader<'a> {
     pub(super) fn page(&mut self, index: usize, page: Page) -> Result<PageText> {
         let links = links::read(self.document, &page, &mut self.addresses);
         let page_box = page_box(&page);
+        let tree = self.structure.tree(&page);
         let characters_of = |page: &Page| match page.text() {
             Some(text) => {
+                let marks = tree.as_ref().map(|_| Marks::of(page));
                 let place = Place {
                     page,
                     page_box,
                     links: &links,
+                    marks: marks.as_ref(),
                 };
                 characters::read(&place, &text, self.bounds)
             }
@@ -83,7 +96,28 @@ impl<'a> Reader<'a> {
         if found.visible == 0 || found.are_garbage() {
             return Ok(PageText::default());
         }
-        Ok(PageText::of(layers(page, page_box, &found, self.bounds)?))
+        let tagged = tree.and_then(|tree| {
+            let height = height(&found.glyphs, page_box);
+            self.structure.page(&tree, &found, height)
+        });
+        if tagged.is_none() || found.visible < STAMP_CHARACTERS {
+            let whole = PageText::of(layers(page, page_box, &found, self.bounds)?);
+            if tagged.is_none() || !whole.has_text {
+                return Ok(whole);
+            }
+        }
+        let Some(mut tagged) = tagged else {
+            return Ok(PageText::default());
+        };
+        found.glyphs = std::mem::take(&mut tagged.loose);
+        let loose = layers(page, page_box, &found, self.bounds)?;
+        Ok(PageText {
+            layers: loose,
+            told: tagged.told,
+            running: tagged.running,
+            characters: found.visible,
+            has_text: true,
+        })
     }
 }
 
@@ -104,6 +138,7 @@ impl PageText {
             layers,
             characters,
             has_text: characters > 0 && !is_scan,
+            ..Self::default()
         }
     }
 }
@@ -137,7 +172,7 @@ fn layers(
 }
 
 /// The directions of the text, the most frequent one first, the slanted ones last.
-fn directions(glyphs: &[Glyph]) -> Vec<Option<u8>> {
+pub(super) fn directions(glyphs: &[Glyph]) -> Vec<Option<u8>> {
     let mut counts: [(Option<u8>, usize); 5] = [
         (Some(0), 0),
         (Some(1), 0),
@@ -160,6 +195,16 @@ fn directions(glyphs: &[Glyph]) -> Vec<Option<u8>> {
         .filter(|(_, count)| *count > 0)
         .map(|(quarters, _)| quarters)
         .collect()
+}
+
+/// Height of the page in points as most of its text is turned.
+fn height(glyphs: &[Glyph], page_box: [f32; 4]) -> f32 {
+    let usual = directions(glyphs).into_iter().next().flatten();
+    let turn = Turn {
+        quarters: usual.unwrap_or(0),
+        page: page_box,
+    };
+    turn.size().1
 }
 
 /// Left, bottom, right, top of the visible page.
