@@ -7,6 +7,7 @@
 
 mod belief;
 mod blocks;
+mod cells;
 mod contents;
 mod marks;
 mod roles;
@@ -19,6 +20,7 @@ use super::document::{Document, Page};
 use super::page_text::MARGIN_SHARE;
 use super::segments::Segment;
 use belief::Share;
+use cells::HeaderColumns;
 use contents::Contents;
 use tree::{Node, Trees};
 
@@ -33,6 +35,7 @@ const CHROMIUM: &str = "Skia/PDF";
 /// The structure of a document, page by page.
 pub(super) struct Structure<'a> {
     trees: Option<Trees<'a>>,
+    headers: HeaderColumns,
     /// Text outside of the tree is in no case part of the document.
     is_complete: bool,
 }
@@ -55,6 +58,7 @@ impl<'a> Structure<'a> {
         let producer = || document.metadata().remove("producer");
         Self {
             trees: is_tagged.then(|| Trees::new(document.pdfium)),
+            headers: HeaderColumns::default(),
             is_complete: is_tagged && producer().is_some_and(|name| name.starts_with(CHROMIUM)),
         }
     }
@@ -67,13 +71,13 @@ impl<'a> Structure<'a> {
     /// What a page with this tree says; `None` if it is not to be believed. `height` is that of the
     /// page in points.
     pub(super) fn page(
-        &self,
+        &mut self,
         tree: &Node,
         characters: &Characters,
         height: f32,
     ) -> Option<TaggedPage> {
         let mut contents = Contents::of(&characters.glyphs);
-        let telling = told::tell(tree, &mut contents);
+        let telling = told::tell(tree, &mut contents, &mut self.headers);
         let share = Share::of(&telling.told, &contents, height * MARGIN_SHARE, height);
         if !belief::is_believable(&telling.told, &share) {
             return None;

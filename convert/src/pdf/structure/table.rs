@@ -2,6 +2,7 @@
 
 use crate::pdf::geometry::Area;
 
+use super::cells::{CellTags, HeaderColumns};
 use super::roles::Role;
 use super::told::{Teller, Told};
 use super::tree::Node;
@@ -15,8 +16,9 @@ const MAXIMUM_COLUMNS: usize = 1000;
 /// A cell before its place is known.
 struct Cell {
     told: Vec<Told>,
-    columns: usize,
-    rows: usize,
+    tags: CellTags,
+    /// The column that its headers name.
+    column: Option<usize>,
 }
 
 /// From where to where something goes on its lines, in points.
@@ -61,7 +63,11 @@ impl Cell {
 pub(super) fn tell(teller: &mut Teller<'_>, node: &Node) {
     let mut rows = Vec::new();
     collect(teller, node, &mut rows);
-    let grid = if lays_out(&rows) { None } else { grid(&rows) };
+    let grid = if lays_out(&rows) {
+        None
+    } else {
+        grid(&mut rows, teller.headers)
+    };
     match grid {
         Some(grid) => teller.push((!grid.is_empty()).then_some(Told::Table(grid))),
         None => teller.push(rows.into_iter().flatten().flat_map(|cell| cell.told)),
@@ -88,8 +94,8 @@ fn has_rows(node: &Node) -> bool {
 fn row(teller: &mut Teller<'_>, node: &Node) -> Vec<Cell> {
     let cells = node.nodes().map(|kid| Cell {
         told: teller.cell(kid),
-        columns: kid.span.0,
-        rows: kid.span.1,
+        tags: kid.cell.clone(),
+        column: None,
     });
     cells.collect()
 }
@@ -103,7 +109,8 @@ fn lays_out(rows: &[Vec<Cell>]) -> bool {
 }
 
 /// The text of each place, rows of one length; `None` for too large a table.
-fn grid(rows: &[Vec<Cell>]) -> Option<Vec<Vec<String>>> {
+fn grid(rows: &mut [Vec<Cell>], headers: &mut HeaderColumns) -> Option<Vec<Vec<String>>> {
+    name_columns(rows, headers)?;
     let natural = starts(rows, &[])?;
     let width = ends(rows, &natural).max().unwrap_or(0);
     if rows.len().saturating_mul(width) > MAXIMUM_CELLS {
@@ -122,11 +129,23 @@ fn grid(rows: &[Vec<Cell>]) -> Option<Vec<Vec<String>>> {
     Some(grid)
 }
 
+/// Tells each cell the column that its headers name; `None` for too many columns.
+fn name_columns(rows: &mut [Vec<Cell>], headers: &mut HeaderColumns) -> Option<()> {
+    let natural = starts(rows, &[])?;
+    for (cell, start) in rows.iter().flatten().zip(natural.iter().flatten()) {
+        headers.insert(&cell.tags, *start);
+    }
+    for cell in rows.iter_mut().flatten() {
+        cell.column = headers.column(&cell.tags);
+    }
+    Some(())
+}
+
 /// Behind the last column of each row.
 fn ends<'a>(rows: &'a [Vec<Cell>], starts: &'a [Vec<usize>]) -> impl Iterator<Item = usize> + 'a {
     rows.iter().zip(starts).map(|(row, starts)| {
         let last = row.last().zip(starts.last());
-        last.map_or(0, |(cell, start)| start + cell.columns)
+        last.map_or(0, |(cell, start)| start + cell.tags.columns)
     })
 }
 
@@ -142,7 +161,7 @@ fn columns(rows: &[Vec<Cell>], starts: &[Vec<usize>], width: usize) -> Vec<Exten
     for ((row, starts), _) in whole {
         for (cell, start) in row.iter().zip(starts) {
             if let (1, Some(own), Some(column)) =
-                (cell.columns, cell.extent(), columns.get_mut(*start))
+                (cell.tags.columns, cell.extent(), columns.get_mut(*start))
             {
                 *column = Some(column.map_or(own, |known| known.joined(own)));
             }
@@ -154,9 +173,9 @@ fn columns(rows: &[Vec<Cell>], starts: &[Vec<usize>], width: usize) -> Vec<Exten
         .unwrap_or_default()
 }
 
-/// The first column of each cell; `None` for too many columns. A cell stands in the next column
-/// that none above it fills; in a row with fewer cells than columns, in the column at its place:
-/// some programs leave empty cells out.
+/// The first column of each cell; `None` for too many columns. A cell stands in the column of its
+/// headers, or in the next one that none above it fills; in a row with fewer cells than columns, in
+/// the column at its place: some programs leave empty cells out.
 fn starts(rows: &[Vec<Cell>], columns: &[Extent]) -> Option<Vec<Vec<usize>>> {
     // Rows that a cell above still fills, for each column.
     let mut filled: Vec<usize> = Vec::new();
@@ -168,13 +187,13 @@ fn starts(rows: &[Vec<Cell>], columns: &[Extent]) -> Option<Vec<Vec<usize>>> {
         }
         let starts = row_starts(row, &taken, columns);
         for (cell, start) in row.iter().zip(&starts) {
-            let end = start + cell.columns;
+            let end = start + cell.tags.columns;
             if end > MAXIMUM_COLUMNS {
                 return None;
             }
             filled.resize(filled.len().max(end), 0);
-            for rows in filled.iter_mut().skip(*start).take(cell.columns) {
-                *rows = (cell.rows - 1).max(*rows);
+            for rows in filled.iter_mut().skip(*start).take(cell.tags.columns) {
+                *rows = (cell.tags.rows - 1).max(*rows);
             }
         }
         all.push(starts);
@@ -184,7 +203,7 @@ fn starts(rows: &[Vec<Cell>], columns: &[Extent]) -> Option<Vec<Vec<usize>>> {
 
 fn row_starts(row: &[Cell], taken: &[bool], columns: &[Extent]) -> Vec<usize> {
     let is_taken = |column: usize| taken.get(column).copied().unwrap_or(false);
-    let mut left: usize = row.iter().map(|cell| cell.columns).sum();
+    let mut left: usize = row.iter().map(|cell| cell.tags.columns).sum();
     let free = (0..columns.len())
         .filter(|column| !is_taken(*column))
         .count();
@@ -205,10 +224,15 @@ fn row_starts(row: &[Cell], taken: &[bool], columns: &[Extent]) -> Vec<usize> {
                 .min_by(|one, other| one.1.total_cmp(&other.1))
                 .map(|(column, _)| column)
         };
-        let start = is_short.then(nearest).flatten().unwrap_or(next);
+        let named = cell
+            .column
+            .filter(|column| *column >= next && !is_taken(*column));
+        let start = named
+            .or_else(|| is_short.then(nearest).flatten())
+            .unwrap_or(next);
         starts.push(start);
-        next = start + cell.columns;
-        left -= cell.columns;
+        next = start + cell.tags.columns;
+        left -= cell.tags.columns;
     }
     starts
 }

@@ -4,6 +4,7 @@ use crate::pdf::characters::{Character, Glyph};
 use crate::pdf::geometry::Area;
 use crate::pdf::segments::Segment;
 
+use super::cells::HeaderColumns;
 use super::contents::{self, Contents};
 use super::roles::Role;
 use super::table;
@@ -71,8 +72,8 @@ pub(super) struct Telling {
 }
 
 /// Takes the contents that a tree names.
-pub(super) fn tell(tree: &Node, contents: &mut Contents) -> Telling {
-    let mut teller = Teller::new(contents);
+pub(super) fn tell(tree: &Node, contents: &mut Contents, headers: &mut HeaderColumns) -> Telling {
+    let mut teller = Teller::new(contents, headers);
     teller.walk(tree, Mode::Untold);
     teller.flush(Mode::Untold);
     Telling {
@@ -94,6 +95,8 @@ enum Mode {
 /// Walks a tree.
 pub(super) struct Teller<'a> {
     contents: &'a mut Contents,
+    /// Where the header cells of tables stand.
+    pub(super) headers: &'a mut HeaderColumns,
     told: Vec<Told>,
     artifacts: Vec<String>,
     /// Glyphs of the block that is open.
@@ -108,9 +111,10 @@ pub(super) struct Teller<'a> {
 }
 
 impl<'a> Teller<'a> {
-    fn new(contents: &'a mut Contents) -> Self {
+    fn new(contents: &'a mut Contents, headers: &'a mut HeaderColumns) -> Self {
         Self {
             contents,
+            headers,
             told: Vec::new(),
             artifacts: Vec::new(),
             open: Vec::new(),

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_ulong, c_void};
 
 use pdfium_render::prelude::{FPDF_STRUCTELEMENT, FPDF_STRUCTTREE};
 
+use super::cells::{self, CellTags};
 use super::roles::Role;
 use crate::pdf::document::{Page, utf16_text};
 use crate::pdf::library::Bindings;
@@ -19,9 +20,6 @@ const MAXIMUM_ELEMENTS: usize = 50_000;
 /// of an element anew for each page.
 const MAXIMUM_CHILDREN: usize = 20_000_000;
 
-/// Most rows or columns that one cell spans.
-const MAXIMUM_SPAN: usize = 1000;
-
 /// A structure element.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::pdf) struct Node {
@@ -30,8 +28,8 @@ pub(in crate::pdf) struct Node {
     pub(super) actual: String,
     /// What a picture shows.
     pub(super) alternative: String,
-    /// Columns and rows of a cell.
-    pub(super) span: (usize, usize),
+    /// What the attributes of a cell say.
+    pub(super) cell: CellTags,
     /// It is set as a block.
     pub(super) is_block: bool,
     pub(super) kids: Vec<Kid>,
@@ -51,7 +49,7 @@ impl Node {
             role,
             actual: String::new(),
             alternative: String::new(),
-            span: (1, 1),
+            cell: CellTags::default(),
             is_block: role.is_block(),
             kids: Vec::new(),
         }
@@ -202,9 +200,7 @@ impl<'a> Trees<'a> {
                         .FPDF_StructElement_GetAltText(element, buffer, length)
                 });
             }
-            Role::Cell => {
-                node.span = (self.span(element, "ColSpan"), self.span(element, "RowSpan"));
-            }
+            Role::Cell => node.cell = cells::read(self.pdfium, element, &kind),
             Role::Code | Role::Formula => {
                 node.is_block = self.string_attribute(element, "Placement") == "Block";
             }
@@ -219,33 +215,5 @@ impl<'a> Trees<'a> {
             self.pdfium
                 .FPDF_StructElement_GetStringAttribute(element, name, buffer, length)
         })
-    }
-
-    /// The number of a span attribute, 1 without it.
-    fn span(&self, element: FPDF_STRUCTELEMENT, name: &str) -> usize {
-        // SAFETY: the element is valid while its tree is open, and so are its attributes; PDFium
-        // checks the index, and a null attribute is not asked for its value.
-        let spans = unsafe {
-            let count = self.pdfium.FPDF_StructElement_GetAttributeCount(element);
-            (0..count.min(16)).find_map(|index| {
-                let attribute = self
-                    .pdfium
-                    .FPDF_StructElement_GetAttributeAtIndex(element, index);
-                if attribute.is_null() {
-                    return None;
-                }
-                let value = self
-                    .pdfium
-                    .FPDF_StructElement_Attr_GetValue(attribute, name);
-                let mut number = 0.0_f32;
-                let is_number = !value.is_null()
-                    && self
-                        .pdfium
-                        .FPDF_StructElement_Attr_GetNumberValue(value, &raw mut number)
-                        != 0;
-                is_number.then_some(number)
-            })
-        };
-        spans.map_or(1, |number| (number as usize).clamp(1, MAXIMUM_SPAN))
     }
 }
