@@ -37,11 +37,11 @@ const MINIMUM_ODD: usize = 4;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Share {
     /// Named by the tree.
-    told: usize,
+    pub told: usize,
     /// Unnamed between the first and the last line of the tree, or in the middle of the page.
-    loose: usize,
+    pub loose: usize,
     /// Marked as artifacts in the middle of the page.
-    artifacts: usize,
+    pub artifacts: usize,
 }
 
 impl Share {

@@ -5,6 +5,7 @@
 //! `table`) → believed or not (`belief`) → the blocks that geometry makes, too (`blocks`). A page
 //! whose tree is not believed is read by geometry, like one without.
 
+mod attributes;
 mod belief;
 mod blocks;
 mod cells;

@@ -158,7 +158,12 @@ impl<'a> Teller<'a> {
                 self.open.push(Glyph::Space);
             }
             Role::Inline | Role::Label => self.walk(node, mode),
-            Role::Paragraph => self.apart(node, mode, inner(mode)),
+            // The label of a note stands before its paragraph.
+            Role::Paragraph if mode == Mode::Note => {
+                self.walk(node, mode);
+                self.flush(mode);
+            }
+            Role::Paragraph => self.apart(node, mode, Mode::Paragraph),
             Role::Heading(level) => self.apart(node, mode, Mode::Heading(level)),
             Role::HeadingOfSection => {
                 let level = self.sections.clamp(1, 6);
@@ -171,7 +176,7 @@ impl<'a> Teller<'a> {
                 table::tell(self, node);
             }
             Role::Code if is_block_of_code(node) => self.code(node, mode),
-            Role::Formula if node.is_block => self.apart(node, mode, inner(mode)),
+            Role::Formula if node.is_block => self.apart(node, mode, Mode::Paragraph),
             Role::Code | Role::Formula => self.walk(node, mode),
             Role::Figure => self.figure(node, mode),
             Role::Note => {
@@ -350,15 +355,6 @@ fn spelt(text: &str, glyphs: &[Glyph]) -> Vec<Glyph> {
             }),
         })
         .collect()
-}
-
-/// The mode of a paragraph within another element.
-fn inner(mode: Mode) -> Mode {
-    if mode == Mode::Note {
-        mode
-    } else {
-        Mode::Paragraph
-    }
 }
 
 /// Whether an element of code is a block: it is set as one, or its lines are elements.

@@ -1,10 +1,11 @@
 //! The structure tree of a page as PDFium reads it, copied into nodes within limits: a tree may
 //! lead back to itself, be endless or name what is not there.
 
-use std::ffi::{c_int, c_ulong, c_void};
+use std::ffi::c_int;
 
 use pdfium_render::prelude::{FPDF_STRUCTELEMENT, FPDF_STRUCTTREE};
 
+use super::attributes::Attributes;
 use super::cells::{self, CellTags};
 use super::roles::Role;
 use crate::pdf::document::{Page, utf16_text};
@@ -193,6 +194,10 @@ impl<'a> Trees<'a> {
             self.pdfium
                 .FPDF_StructElement_GetActualText(element, buffer, length)
         });
+        let attributes = Attributes {
+            pdfium: self.pdfium,
+            element,
+        };
         match node.role {
             Role::Figure => {
                 node.alternative = utf16_text(|buffer, length| unsafe {
@@ -200,20 +205,12 @@ impl<'a> Trees<'a> {
                         .FPDF_StructElement_GetAltText(element, buffer, length)
                 });
             }
-            Role::Cell => node.cell = cells::read(self.pdfium, element, &kind),
+            Role::Cell => node.cell = cells::read(&attributes, &kind),
             Role::Code | Role::Formula => {
-                node.is_block = self.string_attribute(element, "Placement") == "Block";
+                node.is_block = attributes.string("Placement") == "Block";
             }
             _ => {}
         }
         node
-    }
-
-    fn string_attribute(&self, element: FPDF_STRUCTELEMENT, name: &str) -> String {
-        // SAFETY: the element is valid; the buffer is as long as said.
-        utf16_text(|buffer: *mut c_void, length: c_ulong| unsafe {
-            self.pdfium
-                .FPDF_StructElement_GetStringAttribute(element, name, buffer, length)
-        })
     }
 }
