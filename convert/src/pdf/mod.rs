@@ -213,7 +213,7 @@ fn extract(document: &Document, bounds: Bounds<'_>) -> Result<Extracted> {
     let read = read_pages(document, bounds)?;
     let mut metadata = document.metadata();
     metadata.insert("pages".to_owned(), read.pages.len().to_string());
-    let scans = read_scans(document, &read.pages, &mut metadata, bounds)?;
+    let scans = scans::read(document, &read.pages, &mut metadata, bounds)?;
     let damaged = page_list(read.unreadable.into_iter().map(|index| index + 1));
     metadata
         .extend(damaged.map(|list| ("damaged".to_owned(), format!("pages {list} cannot be read"))));
@@ -248,28 +248,6 @@ fn extract(document: &Document, bounds: Bounds<'_>) -> Result<Extracted> {
         markdown: if is_empty { String::new() } else { markdown },
         metadata,
     })
-}
-
-/// The Markdown of pages without text, by their indices; those that are left unread are noted.
-fn read_scans(
-    document: &Document,
-    pages: &[PageText],
-    metadata: &mut BTreeMap<String, String>,
-    bounds: Bounds<'_>,
-) -> Result<BTreeMap<usize, String>> {
-    let without_text: Vec<usize> = pages
-        .iter()
-        .enumerate()
-        .filter(|(_, page)| !page.has_text)
-        .map(|(index, _)| index)
-        .collect();
-    let scans = scans::read(document, &without_text, bounds)?;
-    let unread = without_text
-        .iter()
-        .filter(|index| !scans.contains_key(index))
-        .map(|index| index + 1);
-    metadata.extend(page_list(unread).map(|list| ("pages_without_text".to_owned(), list)));
-    Ok(scans)
 }
 
 /// The blocks of each page, with the headings among them.

@@ -72,18 +72,19 @@ impl<'a> Reader<'a> {
         let links = links::read(self.document, &page, &mut self.addresses);
         let page_box = page_box(&page);
         let tree = self.structure.tree(&page);
-        let characters_of = |page: &Page| match page.text() {
-            Some(text) => {
-                let marks = tree.as_ref().map(|_| Marks::of(page));
-                let place = Place {
-                    page,
-                    page_box,
-                    links: &links,
-                    marks: marks.as_ref(),
-                };
-                characters::read(&place, &text, self.bounds)
-            }
-            None => Ok(Characters::default()),
+        let characters_of = |page: &Page| {
+            let marks = tree.as_ref().map(|_| Marks::of(page));
+            let place = Place {
+                page,
+                page_box,
+                links: &links,
+                marks: marks.as_ref(),
+            };
+            let text = page.text();
+            text.map_or_else(
+                || Ok(Characters::default()),
+                |text| characters::read(&place, &text, self.bounds),
+            )
         };
         let (mut page, mut found) = (&page, characters_of(&page)?);
         let with_entries = entries::with_entries(self.document, index, page);
@@ -100,23 +101,27 @@ impl<'a> Reader<'a> {
             let height = height(&found.glyphs, page_box);
             self.structure.page(&tree, &found, height)
         });
-        if tagged.is_none() || found.visible < STAMP_CHARACTERS {
-            let whole = PageText::of(layers(page, page_box, &found, self.bounds)?);
-            if tagged.is_none() || !whole.has_text {
-                return Ok(whole);
+        let whole = |found: &Characters| {
+            let layers = layers(page, page_box, found, self.bounds)?;
+            Ok(PageText::of(layers))
+        };
+        let Some(tagged) = tagged else {
+            return whole(&found);
+        };
+        if found.visible < STAMP_CHARACTERS {
+            let scan = whole(&found)?;
+            if !scan.has_text {
+                return Ok(scan);
             }
         }
-        let Some(mut tagged) = tagged else {
-            return Ok(PageText::default());
-        };
-        found.glyphs = std::mem::take(&mut tagged.loose);
-        let loose = layers(page, page_box, &found, self.bounds)?;
+        let visible = found.visible;
+        found.glyphs = tagged.loose;
         Ok(PageText {
-            layers: loose,
             told: tagged.told,
             running: tagged.running,
-            characters: found.visible,
+            characters: visible,
             has_text: true,
+            ..whole(&found)?
         })
     }
 }

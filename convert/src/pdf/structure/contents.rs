@@ -21,6 +21,7 @@ pub(super) struct Contents {
     order: Vec<c_int>,
     pub artifacts: Vec<Glyph>,
     pub loose: Vec<Glyph>,
+    forms: Vec<Glyph>,
 }
 
 impl Contents {
@@ -31,6 +32,7 @@ impl Contents {
             order: Vec::new(),
             artifacts: Vec::new(),
             loose: Vec::new(),
+            forms: Vec::new(),
         };
         let mut current = Content::Loose;
         for glyph in glyphs {
@@ -45,6 +47,7 @@ impl Contents {
     fn home(&mut self, content: Content) -> &mut Vec<Glyph> {
         match content {
             Content::Loose => &mut self.loose,
+            Content::Form => &mut self.forms,
             Content::Artifact => &mut self.artifacts,
             Content::Marked(id) => self.marked.entry(id).or_insert_with(|| {
                 self.order.push(id);
@@ -65,12 +68,14 @@ impl Contents {
         let left: Vec<Glyph> = left.collect();
         let mut rest = std::mem::take(&mut self.loose);
         rest.extend(left);
+        rest.append(&mut self.forms);
         rest
     }
 
     /// Characters that nobody took and that are no artifacts.
     pub(super) fn left(&self) -> impl Iterator<Item = &Character> {
-        drawn(self.marked.values().flatten().chain(&self.loose))
+        let unmarked = self.loose.iter().chain(&self.forms);
+        drawn(self.marked.values().flatten().chain(unmarked))
     }
 }
 

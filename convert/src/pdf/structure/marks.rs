@@ -17,17 +17,18 @@ const ARTIFACT: &str = "Artifact";
 /// What a drawn character belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::pdf) enum Content {
-    /// Nothing that the structure could name.
+    /// Nothing that the structure names.
     #[default]
     Loose,
+    /// A form drawn on the page, such as a stamp or a field: its ids are of another numbering.
+    Form,
     /// Marked content by its id.
     Marked(c_int),
     /// A running head or foot, or decoration.
     Artifact,
 }
 
-/// The marks of a page's own objects. Those of forms drawn on the page have ids of their own
-/// numbering and count as loose.
+/// The marks of a page's own objects.
 pub(in crate::pdf) struct Marks<'a> {
     pdfium: &'a Bindings,
     own: HashSet<FPDF_PAGEOBJECT>,
@@ -52,7 +53,7 @@ impl<'a> Marks<'a> {
     /// What an object of the page, or of a form on it, belongs to.
     pub(in crate::pdf) fn content(&self, object: FPDF_PAGEOBJECT) -> Content {
         if !self.own.contains(&object) {
-            return Content::Loose;
+            return Content::Form;
         }
         // SAFETY: the object is of the open page.
         let id = unsafe { self.pdfium.FPDFPageObj_GetMarkedContentID(object) };

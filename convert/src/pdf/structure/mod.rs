@@ -12,6 +12,7 @@ mod cells;
 mod contents;
 mod marks;
 mod roles;
+mod size;
 mod table;
 mod told;
 mod tree;
@@ -52,10 +53,11 @@ pub(super) struct TaggedPage {
 }
 
 impl<'a> Structure<'a> {
-    /// The structure of a document; it says nothing if the document is not tagged.
+    /// The structure of a document; it says nothing if the document is not tagged, or too large.
     pub(super) fn of(document: &'a Document<'a>) -> Self {
         // SAFETY: the document is open.
-        let is_tagged = unsafe { document.pdfium.FPDFCatalog_IsTagged(document.handle) } != 0;
+        let is_tagged = unsafe { document.pdfium.FPDFCatalog_IsTagged(document.handle) } != 0
+            && size::is_bearable(document.bytes);
         let producer = || document.metadata().remove("producer");
         Self {
             trees: is_tagged.then(|| Trees::new(document.pdfium)),
@@ -85,14 +87,13 @@ impl<'a> Structure<'a> {
         }
         let mut running = contents::lines(&contents.artifacts);
         running.extend(telling.artifacts);
-        let mut loose = contents.rest();
         if self.is_complete {
-            running.extend(contents::lines(&loose));
-            loose.clear();
+            let margin = std::mem::take(&mut contents.loose);
+            running.extend(contents::lines(&margin));
         }
         Some(TaggedPage {
             told: telling.told,
-            loose,
+            loose: contents.rest(),
             running,
         })
     }

@@ -2,6 +2,7 @@
 
 use super::belief::{Share, is_believable};
 use super::*;
+use crate::pdf::characters::{Character, Style};
 use crate::pdf::geometry::Area;
 
 fn segment(text: &str, left: f32, top: f32) -> Segment {
@@ -22,6 +23,35 @@ fn segment(text: &str, left: f32, top: f32) -> Segment {
         area,
         ..Segment::default()
     }
+}
+
+#[test]
+fn what_forms_draw_is_kept_and_content_is_taken_once() {
+    let character = |value, content| {
+        Glyph::Drawn(Character {
+            value,
+            area: Area::default(),
+            baseline: 0.0,
+            style: Style::default(),
+            link: None,
+            content,
+            is_guessed: false,
+        })
+    };
+    let glyphs = [
+        character('a', Content::Marked(3)),
+        Glyph::Space,
+        character('b', Content::Loose),
+        character('c', Content::Form),
+        character('d', Content::Artifact),
+        character('e', Content::Marked(9)),
+    ];
+    let mut contents = Contents::of(&glyphs);
+    assert_eq!(contents.take(3), glyphs[..2]);
+    assert!(contents.take(3).is_empty() && contents.take(7).is_empty());
+    assert_eq!(contents.loose, glyphs[2..3]);
+    contents.loose.clear();
+    assert_eq!(contents.rest(), [glyphs[5], glyphs[3]]);
 }
 
 /// Paragraphs below each other, each one line of 40 letters.

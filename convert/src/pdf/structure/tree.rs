@@ -14,7 +14,7 @@ use crate::pdf::library::Bindings;
 /// Deepest nesting; deeper elements are left out.
 const MAXIMUM_DEPTH: usize = 64;
 
-/// Most elements of a page; a page with more is read by geometry.
+/// Most elements of a page; a document with more is read by geometry from there on.
 const MAXIMUM_ELEMENTS: usize = 50_000;
 
 /// Most children that are looked at in a document, over all its pages: PDFium reads all children
@@ -142,6 +142,7 @@ impl<'a> Trees<'a> {
     ) -> Option<Node> {
         *elements += 1;
         if *elements > MAXIMUM_ELEMENTS {
+            self.children_left = 0;
             return None;
         }
         let mut node = self.without_kids(element);
