@@ -4,15 +4,20 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 
 use crate::pdf::characters::{Character, Glyph};
+use crate::pdf::geometry::Area;
 use crate::pdf::lines::{self, Line};
 use crate::pdf::page_text::directions;
 use crate::pdf::rules::Rules;
 use crate::pdf::segments::{self, Segment};
+use crate::pdf::unicode;
 
 use super::marks::Content;
 
 /// How far up a line stands, in sizes, that begins another column.
 const COLUMN_STEP: f32 = 2.0;
+
+/// Most blanks between two characters of code.
+const MAXIMUM_COLUMNS: f32 = 120.0;
 
 /// Glyphs of a page, apart by what they belong to; each piece can be taken once.
 pub(super) struct Contents {
@@ -96,6 +101,74 @@ pub(super) fn segments(glyphs: &[Glyph]) -> Vec<Segment> {
         .into_iter()
         .flat_map(|quarters| segments::build(glyphs, quarters, &rules))
         .collect()
+}
+
+/// Lines of code as segments, with all the blanks between their characters.
+pub(super) fn code(glyphs: &[Glyph]) -> Vec<Segment> {
+    glyphs
+        .split(|glyph| *glyph == Glyph::LineEnd)
+        .flat_map(|line| with_blanks(segments(line), line))
+        .collect()
+}
+
+/// One segment with the text of the glyphs; the segments as they are if they stand on several
+/// lines.
+fn with_blanks(parts: Vec<Segment>, glyphs: &[Glyph]) -> Vec<Segment> {
+    let Some(first) = parts.first() else {
+        return parts;
+    };
+    let is_one_line = |part: &Segment| (part.baseline - first.baseline).abs() < 1.0;
+    if !parts.iter().all(is_one_line) || first.is_right_to_left {
+        return parts;
+    }
+    let sum = |count: fn(&Segment) -> usize| parts.iter().map(count).sum();
+    let areas = parts.iter().map(|part| part.area);
+    vec![Segment {
+        text: typed(glyphs).trim().to_owned(),
+        area: Area::around(areas).unwrap_or(first.area),
+        characters: sum(|part| part.characters),
+        bold: sum(|part| part.bold),
+        fixed: sum(|part| part.fixed),
+        ..first.clone()
+    }]
+}
+
+/// The characters of a line with as many blanks as have room between them: PDFium gives one for
+/// many.
+fn typed(glyphs: &[Glyph]) -> String {
+    let mut text = String::new();
+    let mut last: Option<&Character> = None;
+    let mut has_blank = false;
+    for glyph in glyphs {
+        match glyph {
+            Glyph::Drawn(character) => {
+                let room = last.map_or(0, |last| columns_between(last, character));
+                let blanks = if has_blank { room.max(1) } else { room };
+                text.extend(std::iter::repeat_n(' ', blanks));
+                if character.value != unicode::UNREADABLE {
+                    unicode::push(&mut text, character.value);
+                }
+                last = Some(character);
+                has_blank = false;
+            }
+            Glyph::Space | Glyph::Gap => has_blank = true,
+            Glyph::LineEndHyphen => text.push('-'),
+            Glyph::LineEnd => {}
+        }
+    }
+    text
+}
+
+/// How many letters of a font of one width have room between two characters.
+fn columns_between(one: &Character, other: &Character) -> usize {
+    let fixed = [one, other]
+        .into_iter()
+        .find(|character| character.style.is_fixed);
+    let Some(width) = fixed.map(|character| character.area.width()) else {
+        return 0;
+    };
+    let columns = (other.area.left - one.area.right) / width.max(1.0);
+    columns.round().clamp(0.0, MAXIMUM_COLUMNS) as usize
 }
 
 /// The lines of segments that follow each other in reading order, column by column.

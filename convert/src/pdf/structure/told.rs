@@ -282,7 +282,12 @@ impl<'a> Teller<'a> {
 
     /// Ends the open block.
     fn flush(&mut self, mode: Mode) {
-        let segments = contents::segments(&std::mem::take(&mut self.open));
+        let glyphs = std::mem::take(&mut self.open);
+        let segments = if mode == Mode::Code {
+            contents::code(&glyphs)
+        } else {
+            contents::segments(&glyphs)
+        };
         if !segments.is_empty() {
             let told = match (mode, self.item.take()) {
                 (Mode::Heading(level), _) => Told::Heading(level, segments),

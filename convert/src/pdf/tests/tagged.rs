@@ -138,6 +138,11 @@ fn the_order_of_the_tags_counts() {
     assert_eq!(told(&bytes, &config), expected);
 }
 
+fn code(id: usize, y: f32, words: &str) -> String {
+    let shown = text("F3", 10.0, 72.0, y, words);
+    format!("/Code <</MCID {id}>> BDC\n{shown}EMC\n")
+}
+
 #[test]
 fn texts_and_descriptions_stand_for_what_is_drawn() {
     let Some(config) = pdfium() else { return };
@@ -145,8 +150,8 @@ fn texts_and_descriptions_stand_for_what_is_drawn() {
         marked(0, 72.0, 700.0, "The o"),
         marked(1, 97.6, 700.0, "XX"),
         marked(2, 110.9, 700.0, "ce is closed."),
-        marked(3, 72.0, 600.0, "let x = 1;"),
-        marked(4, 72.0, 588.0, "x + 1"),
+        code(3, 600.0, "let x   = 1;"),
+        code(4, 588.0, "x + 1"),
         "/Figure <</MCID 5>> BDC\n72 500 20 20 re f\nEMC\n".to_owned(),
     ];
     let elements = vec![
@@ -163,7 +168,7 @@ fn texts_and_descriptions_stand_for_what_is_drawn() {
     ];
     let bytes = document(&[page(content, elements)]);
     let expected =
-        "The office is closed.\n\nA mast beside a house\n\n```\nlet x = 1;\nx + 1\n```\n";
+        "The office is closed.\n\nA mast beside a house\n\n```\nlet x   = 1;\nx + 1\n```\n";
     assert_eq!(told(&bytes, &config), expected);
 }
 
