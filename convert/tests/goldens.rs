@@ -3,7 +3,8 @@
 //!
 //! `goldens/NAME` is converted and compared with `goldens/NAME.md`: the title on its first line,
 //! `<!-- page -->` where a page begins. `TRIBUTARY_UPDATE=1` writes what comes out instead.
-//! `goldens/make_documents.py` wrote the documents.
+//! `goldens/make_documents.py` wrote the documents, `eval/workloads/conversion/render/fixtures.py`
+//! those that begin with `tagged-`.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 #[path = "../src/test_config.rs"]

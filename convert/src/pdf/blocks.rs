@@ -49,6 +49,8 @@ pub(super) struct Paragraph {
     pub font: u32,
     /// Its place.
     pub area: Area,
+    /// The tags of the page say that it is no heading.
+    pub is_told: bool,
 }
 
 /// An item of a list.
@@ -240,10 +242,16 @@ fn is_indented(last: &Line, line: &Line, open: &[&Line]) -> bool {
 }
 
 fn block(lines: &[&Line], statistics: &Statistics) -> Option<Block> {
-    let first = lines.first()?;
-    if lines.iter().all(|line| statistics.is_code(line)) {
+    if lines.iter().all(|line| statistics.is_code(line)) && !lines.is_empty() {
         return Some(Block::Code(code(lines)));
     }
+    let paragraph = paragraph(lines)?;
+    Some(item(&paragraph, statistics).map_or(Block::Paragraph(paragraph), Block::Item))
+}
+
+/// Lines joined to a paragraph; `None` of none.
+pub(super) fn paragraph(lines: &[&Line]) -> Option<Paragraph> {
+    let first = lines.first()?;
     let mut text = String::new();
     let mut ends_with_hyphen = false;
     for line in lines {
@@ -251,15 +259,15 @@ fn block(lines: &[&Line], statistics: &Statistics) -> Option<Block> {
         ends_with_hyphen = line.ends_with_hyphen;
     }
     let area = Area::around(lines.iter().map(|line| line.area))?;
-    let paragraph = Paragraph {
+    Some(Paragraph {
         text,
         lines: lines.len(),
         size: first.size,
         is_bold: lines.iter().all(|line| line.is_bold),
         font: first.font,
         area,
-    };
-    Some(item(&paragraph, statistics).map_or(Block::Paragraph(paragraph), Block::Item))
+        is_told: false,
+    })
 }
 
 fn item(paragraph: &Paragraph, statistics: &Statistics) -> Option<Item> {
@@ -274,7 +282,7 @@ fn item(paragraph: &Paragraph, statistics: &Statistics) -> Option<Item> {
         Marker::Number(marker, text)
             if !text.is_empty() && marker.starts_with(|first: char| first.is_ascii_digit()) =>
         {
-            let marker = marker.replace(['、', '．'], ".").replace('）', ")");
+            let marker = lists::plain_number(&marker);
             Some(Item { marker, text, left })
         }
         Marker::Number(..) => None,
@@ -282,7 +290,7 @@ fn item(paragraph: &Paragraph, statistics: &Statistics) -> Option<Item> {
 }
 
 /// Lines of code with their indentation and the blank lines between them.
-fn code(lines: &[&Line]) -> Vec<String> {
+pub(super) fn code(lines: &[&Line]) -> Vec<String> {
     let left = lines
         .iter()
         .map(|line| line.area.left)

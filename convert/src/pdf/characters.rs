@@ -12,6 +12,7 @@ use super::document::{Page, TextPage};
 use super::geometry::{Area, Turn};
 use super::library::Bindings;
 use super::links::PageLink;
+use super::structure::{Content, Marks};
 use super::unicode;
 
 /// Characters between two looks at the clock.
@@ -66,6 +67,8 @@ pub(super) struct Character {
     pub style: Style,
     /// Number of the link that it belongs to.
     pub link: Option<u16>,
+    /// What of the page's structure it belongs to.
+    pub content: Content,
     /// Its font gives no Unicode value: what PDFium took for one may be wrong.
     pub is_guessed: bool,
 }
@@ -130,6 +133,8 @@ pub(super) struct Place<'a> {
     /// Left, bottom, right, top.
     pub page_box: [f32; 4],
     pub links: &'a [PageLink],
+    /// To what its objects belong; `None` if its structure is not asked for.
+    pub marks: Option<&'a Marks<'a>>,
 }
 
 /// Reads all characters of a page.
@@ -141,6 +146,8 @@ pub(super) fn read(place: &Place<'_>, text: &TextPage, bounds: Bounds<'_>) -> Re
         text,
         page_box: place.page_box,
         links: place.links,
+        marks: place.marks,
+        content: Content::default(),
         object: std::ptr::null_mut(),
         style: Style::default(),
         is_guessed: false,
@@ -175,6 +182,8 @@ struct Reader<'a> {
     text: &'a TextPage<'a>,
     page_box: [f32; 4],
     links: &'a [PageLink],
+    marks: Option<&'a Marks<'a>>,
+    content: Content,
     /// The text object of the latest character and its style.
     object: FPDF_PAGEOBJECT,
     style: Style,
@@ -211,6 +220,9 @@ impl Reader<'_> {
         if object != self.object {
             self.object = object;
             self.style = self.style_of(object, index);
+            self.content = self
+                .marks
+                .map_or_else(Content::default, |marks| marks.content(object));
             // SAFETY: as above.
             self.is_guessed = unsafe {
                 self.pdfium()
@@ -311,6 +323,7 @@ impl Reader<'_> {
             baseline,
             style,
             link,
+            content: self.content,
             is_guessed: self.is_guessed || value == unicode::UNREADABLE,
         })
     }

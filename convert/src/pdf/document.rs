@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{c_int, c_ulong, c_void};
-use std::marker::PhantomData;
 
 use pdfium_render::prelude::{FPDF_BOOKMARK, FPDF_DOCUMENT, FPDF_PAGE, FPDF_TEXTPAGE};
 use tributary_schemas::{Error, ErrorKind, Result};
@@ -25,7 +24,7 @@ const ERROR_SECURITY: c_ulong = 5;
 pub(super) struct Document<'a> {
     pub(super) pdfium: &'a Bindings,
     pub(super) handle: FPDF_DOCUMENT,
-    bytes: PhantomData<&'a [u8]>,
+    pub(super) bytes: &'a [u8],
 }
 
 /// An entry of the outline.
@@ -50,7 +49,7 @@ impl<'a> Document<'a> {
             return Ok(Self {
                 pdfium,
                 handle,
-                bytes: PhantomData,
+                bytes,
             });
         }
         // SAFETY: takes no arguments.
@@ -277,7 +276,7 @@ fn encrypted(message: &str) -> Error {
 
 /// Text of a function that fills a buffer with UTF-16 and answers the bytes it needs; empty if
 /// there is none or too much of it.
-fn utf16_text(fill: impl Fn(*mut c_void, c_ulong) -> c_ulong) -> String {
+pub(super) fn utf16_text(fill: impl Fn(*mut c_void, c_ulong) -> c_ulong) -> String {
     let bytes = fill(std::ptr::null_mut(), 0);
     if !(4..=MAXIMUM_TEXT_BYTES).contains(&bytes) {
         return String::new();

@@ -21,15 +21,24 @@ const MAXIMUM_LEVEL: u8 = 6;
 /// Most characters of a paragraph that an entry of the outline may name.
 const MAXIMUM_CHARACTERS: usize = 300;
 
-/// Turns paragraphs into headings; `statistics` are those of each page.
+/// Turns paragraphs into headings; `statistics` are those of each page. Headings that tags name
+/// stand in the blocks already.
 pub(super) fn mark(pages: &mut [Vec<Block>], statistics: &[Statistics], bookmarks: &[Bookmark]) {
     let outline = Outline::of(bookmarks);
     let tiers = Tiers::of(pages, statistics);
+    // Tags that name no heading at all know of none: a document of nothing but paragraphs.
+    let tags_know = pages
+        .iter()
+        .flatten()
+        .any(|block| matches!(block, Block::Heading(..)));
     for ((page, blocks), statistics) in pages.iter_mut().enumerate().zip(statistics) {
         for block in blocks {
             let Block::Paragraph(paragraph) = block else {
                 continue;
             };
+            if paragraph.is_told && tags_know {
+                continue;
+            }
             let level = match outline.level(page, paragraph) {
                 Some(level) => level,
                 None if statistics.is_heading(paragraph) => tiers.level(paragraph),

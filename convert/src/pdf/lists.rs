@@ -31,6 +31,11 @@ pub(super) fn parse(line: &str) -> Option<Marker> {
     is_number(marker).then(|| Marker::Number(marker.to_owned(), text.trim_start().to_owned()))
 }
 
+/// A number of a list with the signs that Markdown knows: `3、` as `3.`.
+pub(super) fn plain_number(marker: &str) -> String {
+    marker.replace(['、', '．'], ".").replace('）', ")")
+}
+
 /// Whether a text is nothing but the sign of an item.
 pub(super) fn is_marker(text: &str) -> bool {
     let mut characters = text.chars();

@@ -2,8 +2,9 @@
 //!
 //! The route with PDFium (`library`): open (`document`) → characters, links and drawn lines of each
 //! page (`page_text`) → running headers, footers and page numbers off (`repeats`) → tables,
-//! columns, paragraphs (`layout`) → headings (`headings`) → Markdown (`render`). Without PDFium the
-//! built-in reader does it all (`fallback`). Rules: hidden layers and invisible text are read (it
+//! columns, paragraphs (`layout`) → headings (`headings`) → Markdown (`render`). Pages with tags
+//! that are to be believed take all that from them (`structure`); the metadata `tagged_pages` lists
+//! these. Without PDFium the built-in reader does it all (`fallback`). Rules: hidden layers and invisible text are read (it
 //! is the text layer of scans), annotations and form fields are not, running lines that are taken
 //! off stand once in the metadata `running_lines`, pages are parted by form feeds, pages without
 //! readable text are read from their pictures (`scans`); those that are left unread are listed in
@@ -31,6 +32,7 @@ mod rules;
 mod scans;
 mod segments;
 mod statistics;
+mod structure;
 mod tables;
 mod unicode;
 
@@ -52,12 +54,18 @@ pub use library::{LIBRARY_VARIABLE, find as find_library};
 /// Name and version with PDFium; the version grows with every change of the output.
 pub(crate) const NAME: &str = "pdf/3";
 
+/// Name and version where tags told the text of a page at least.
+pub(crate) const TAGGED_NAME: &str = "pdf-tagged/1";
+
 /// Name and version of the built-in reader.
 pub(crate) const BUILTIN_NAME: &str = "pdf-builtin/1";
 
 /// What helps with a damaged document.
 const SAVE_AGAIN: &str =
     "open it in a PDF viewer and save it again, or fetch it again from its source";
+
+/// Name in the metadata of the pages whose text their tags tell.
+const TAGGED_PAGES: &str = "tagged_pages";
 
 /// Media type of PDF.
 const MEDIA_TYPE: &str = "application/pdf";
@@ -116,6 +124,11 @@ pub(crate) fn convert(
         title,
         mut metadata,
     } = extracted;
+    let converter = if metadata.contains_key(TAGGED_PAGES) {
+        TAGGED_NAME
+    } else {
+        converter
+    };
     let title = metadata
         .remove("title")
         .filter(|title| is_title(title))
@@ -200,11 +213,17 @@ fn extract(document: &Document, bounds: Bounds<'_>) -> Result<Extracted> {
     let read = read_pages(document, bounds)?;
     let mut metadata = document.metadata();
     metadata.insert("pages".to_owned(), read.pages.len().to_string());
-    let scans = read_scans(document, &read.pages, &mut metadata, bounds)?;
+    let scans = scans::read(document, &read.pages, &mut metadata, bounds)?;
     let damaged = page_list(read.unreadable.into_iter().map(|index| index + 1));
     metadata
         .extend(damaged.map(|list| ("damaged".to_owned(), format!("pages {list} cannot be read"))));
     let mut pages = read.pages;
+    let tagged = pages
+        .iter()
+        .enumerate()
+        .filter(|(_, page)| !page.told.is_empty());
+    let tagged = page_list(tagged.map(|(index, _)| index + 1));
+    metadata.extend(tagged.map(|list| (TAGGED_PAGES.to_owned(), list)));
     let removed = repeats::remove(&mut pages);
     if !removed.is_empty() {
         metadata.insert("running_lines".to_owned(), removed.join("\n"));
@@ -231,28 +250,6 @@ fn extract(document: &Document, bounds: Bounds<'_>) -> Result<Extracted> {
     })
 }
 
-/// The Markdown of pages without text, by their indices; those that are left unread are noted.
-fn read_scans(
-    document: &Document,
-    pages: &[PageText],
-    metadata: &mut BTreeMap<String, String>,
-    bounds: Bounds<'_>,
-) -> Result<BTreeMap<usize, String>> {
-    let without_text: Vec<usize> = pages
-        .iter()
-        .enumerate()
-        .filter(|(_, page)| !page.has_text)
-        .map(|(index, _)| index)
-        .collect();
-    let scans = scans::read(document, &without_text, bounds)?;
-    let unread = without_text
-        .iter()
-        .filter(|index| !scans.contains_key(index))
-        .map(|index| index + 1);
-    metadata.extend(page_list(unread).map(|list| ("pages_without_text".to_owned(), list)));
-    Ok(scans)
-}
-
 /// The blocks of each page, with the headings among them.
 fn page_blocks(
     document: &Document,
@@ -262,8 +259,10 @@ fn page_blocks(
     let whole = Statistics::of(&pages);
     let statistics: Vec<Statistics> = pages.iter().map(|page| whole.of_page(page)).collect();
     let mut blocks = Vec::with_capacity(pages.len());
-    for (page, statistics) in pages.into_iter().zip(&statistics) {
-        blocks.push(layout::blocks(page, statistics, bounds.limits)?);
+    for (mut page, statistics) in pages.into_iter().zip(&statistics) {
+        let told = std::mem::take(&mut page.told);
+        let found = layout::blocks(page, statistics, bounds.limits)?;
+        blocks.push(structure::with_told(found, told, statistics));
     }
     headings::mark(&mut blocks, &statistics, &document.bookmarks());
     Ok(blocks)

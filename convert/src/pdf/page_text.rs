@@ -11,11 +11,15 @@ use super::geometry::Turn;
 use super::links;
 use super::rules::{self, Rules};
 use super::segments::{self, Segment};
+use super::structure::{Marks, Structure, Told};
 
 /// Characters below which the text of a page that a picture covers is a stamp, and the share of the
 /// page that the picture covers.
 const STAMP_CHARACTERS: usize = 60;
 const SCAN_SHARE: f32 = 0.6;
+
+/// Part of the page's height at the top and at the bottom in which its head and its foot stand.
+pub(super) const MARGIN_SHARE: f32 = 0.16;
 
 /// Text of one direction.
 #[derive(Debug, Default)]
@@ -31,8 +35,12 @@ pub(super) struct Layer {
 /// A page before its layout.
 #[derive(Debug, Default)]
 pub(super) struct PageText {
-    /// The direction with most characters first.
+    /// The direction with most characters first; without the text that tags tell.
     pub layers: Vec<Layer>,
+    /// The text that the page's tags tell, in their order; empty if geometry reads the page.
+    pub told: Vec<Told>,
+    /// Lines of running heads and feet that its tags leave out.
+    pub running: Vec<String>,
     /// Characters that are read.
     pub characters: usize,
     /// Whether there is text that can be read, and more of it than a stamp on a scan.
@@ -43,6 +51,7 @@ pub(super) struct PageText {
 pub(super) struct Reader<'a> {
     document: &'a Document<'a>,
     bounds: Bounds<'a>,
+    structure: Structure<'a>,
     /// Where the links of the pages lead that were read.
     pub addresses: Vec<String>,
 }
@@ -53,6 +62,7 @@ impl<'a> Reader<'a> {
         Self {
             document,
             bounds,
+            structure: Structure::of(document),
             addresses: Vec::new(),
         }
     }
@@ -61,16 +71,20 @@ impl<'a> Reader<'a> {
     pub(super) fn page(&mut self, index: usize, page: Page) -> Result<PageText> {
         let links = links::read(self.document, &page, &mut self.addresses);
         let page_box = page_box(&page);
-        let characters_of = |page: &Page| match page.text() {
-            Some(text) => {
-                let place = Place {
-                    page,
-                    page_box,
-                    links: &links,
-                };
-                characters::read(&place, &text, self.bounds)
-            }
-            None => Ok(Characters::default()),
+        let tree = self.structure.tree(&page);
+        let characters_of = |page: &Page| {
+            let marks = tree.as_ref().map(|_| Marks::of(page));
+            let place = Place {
+                page,
+                page_box,
+                links: &links,
+                marks: marks.as_ref(),
+            };
+            let text = page.text();
+            text.map_or_else(
+                || Ok(Characters::default()),
+                |text| characters::read(&place, &text, self.bounds),
+            )
         };
         let (mut page, mut found) = (&page, characters_of(&page)?);
         let with_entries = entries::with_entries(self.document, index, page);
@@ -83,7 +97,32 @@ impl<'a> Reader<'a> {
         if found.visible == 0 || found.are_garbage() {
             return Ok(PageText::default());
         }
-        Ok(PageText::of(layers(page, page_box, &found, self.bounds)?))
+        let tagged = tree.and_then(|tree| {
+            let height = height(&found.glyphs, page_box);
+            self.structure.page(&tree, &found, height)
+        });
+        let whole = |found: &Characters| {
+            let layers = layers(page, page_box, found, self.bounds)?;
+            Ok(PageText::of(layers))
+        };
+        let Some(tagged) = tagged else {
+            return whole(&found);
+        };
+        if found.visible < STAMP_CHARACTERS {
+            let scan = whole(&found)?;
+            if !scan.has_text {
+                return Ok(scan);
+            }
+        }
+        let visible = found.visible;
+        found.glyphs = tagged.loose;
+        Ok(PageText {
+            told: tagged.told,
+            running: tagged.running,
+            characters: visible,
+            has_text: true,
+            ..whole(&found)?
+        })
     }
 }
 
@@ -104,6 +143,7 @@ impl PageText {
             layers,
             characters,
             has_text: characters > 0 && !is_scan,
+            ..Self::default()
         }
     }
 }
@@ -137,7 +177,7 @@ fn layers(
 }
 
 /// The directions of the text, the most frequent one first, the slanted ones last.
-fn directions(glyphs: &[Glyph]) -> Vec<Option<u8>> {
+pub(super) fn directions(glyphs: &[Glyph]) -> Vec<Option<u8>> {
     let mut counts: [(Option<u8>, usize); 5] = [
         (Some(0), 0),
         (Some(1), 0),
@@ -160,6 +200,16 @@ fn directions(glyphs: &[Glyph]) -> Vec<Option<u8>> {
         .filter(|(_, count)| *count > 0)
         .map(|(quarters, _)| quarters)
         .collect()
+}
+
+/// Height of the page in points as most of its text is turned.
+fn height(glyphs: &[Glyph], page_box: [f32; 4]) -> f32 {
+    let usual = directions(glyphs).into_iter().next().flatten();
+    let turn = Turn {
+        quarters: usual.unwrap_or(0),
+        page: page_box,
+    };
+    turn.size().1
 }
 
 /// Left, bottom, right, top of the visible page.

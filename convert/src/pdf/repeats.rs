@@ -5,13 +5,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::lines;
-use super::page_text::PageText;
+use super::page_text::{MARGIN_SHARE, PageText};
 use super::segments::Segment;
 use super::tables;
 use super::unicode;
-
-/// Part of the page's height at the top and at the bottom in which they stand.
-const ZONE: f32 = 0.16;
 
 /// Lines of a zone that are looked at.
 const MAXIMUM_LINES: usize = 5;
@@ -28,10 +25,12 @@ const PLACE_STEP: f32 = 4.0;
 /// What a line says with its numbers left out, and where it stands.
 type Key = (String, i32);
 
-/// Most different lines that are handed back.
+/// Most different lines that are handed back, and the characters of one that the tags name.
 const MAXIMUM_HANDED_BACK: usize = 12;
+const MAXIMUM_CHARACTERS: usize = 200;
 
-/// Removes repeated lines of all pages; returns the first of each kind of those that no page keeps.
+/// Removes repeated lines of all pages; returns the first of each kind of those that no page keeps,
+/// and of those that the tags of pages leave out.
 pub(super) fn remove(pages: &mut [PageText]) -> Vec<String> {
     let counts = count_keys(pages);
     let mut removed: Vec<String> = Vec::new();
@@ -51,6 +50,13 @@ pub(super) fn remove(pages: &mut [PageText]) -> Vec<String> {
                         && removed.len() < MAXIMUM_HANDED_BACK
                         && line.text.chars().any(char::is_alphabetic)
                 }));
+            }
+        }
+        for line in std::mem::take(&mut page.running) {
+            let pattern = pattern(&line);
+            let has_letters = pattern.chars().any(char::is_alphabetic);
+            if has_letters && removed.len() < MAXIMUM_HANDED_BACK && known.insert(pattern) {
+                removed.push(line.chars().take(MAXIMUM_CHARACTERS).collect());
             }
         }
     }
@@ -104,7 +110,7 @@ fn zone_lines(page: &PageText) -> Vec<ZoneLine> {
     let Some(layer) = page.layers.first() else {
         return Vec::new();
     };
-    let zone = layer.height * ZONE;
+    let zone = layer.height * MARGIN_SHARE;
     // The head of a table that goes on over pages repeats too, and belongs to it. A grid as high as
     // the page is its frame.
     let grids: Vec<_> = tables::places(&layer.rules)
@@ -232,6 +238,7 @@ mod tests {
             }],
             characters: 20,
             has_text: true,
+            ..PageText::default()
         }
     }
 

@@ -390,6 +390,7 @@ fn unspaced(text: &str, gaps: &[f32]) -> String {
 mod tests {
     use super::*;
     use crate::pdf::characters::Style;
+    use crate::pdf::structure::Content;
 
     fn glyphs(text: &str, advance: f32) -> Vec<Glyph> {
         let style = Style {
@@ -412,6 +413,7 @@ mod tests {
                 baseline: 100.0,
                 style,
                 link: None,
+                content: Content::default(),
                 is_guessed: value == '\u{1}',
             }),
         };

@@ -5,6 +5,7 @@ use super::blocks::Paragraph;
 use super::lines::Line;
 use super::page_text::PageText;
 use super::segments::Segment;
+use super::structure;
 
 /// Sizes are counted in steps of this many points.
 const SIZE_STEP: f32 = 0.5;
@@ -169,7 +170,8 @@ pub(super) fn number_depth(text: &str) -> u8 {
 }
 
 fn segments(page: &PageText) -> impl Iterator<Item = &Segment> {
-    page.layers.iter().flat_map(|layer| &layer.segments)
+    let loose = page.layers.iter().flat_map(|layer| &layer.segments);
+    loose.chain(structure::segments(&page.told))
 }
 
 /// The font of most characters.

@@ -121,7 +121,7 @@ pub(crate) fn page_tree_loop() -> Vec<u8> {
     file(&objects, "")
 }
 
-fn file(objects: &[String], trailer: &str) -> Vec<u8> {
+pub(crate) fn file(objects: &[String], trailer: &str) -> Vec<u8> {
     let mut out = "%PDF-1.7\n".to_owned();
     let mut places = Vec::new();
     for (index, object) in objects.iter().enumerate() {

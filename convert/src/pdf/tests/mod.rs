@@ -2,6 +2,8 @@
 //! can be loaded, the others everywhere.
 
 mod maker;
+mod tagged;
+mod tagged_maker;
 
 use std::time::{Duration, Instant};
 

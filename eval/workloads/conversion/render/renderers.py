@@ -1,0 +1,193 @@
+"""Blocks to PDF, by Chromium (HTML) and typst, in styles."""
+import html
+import itertools
+import json
+import subprocess
+import tempfile
+import pathlib
+
+import typst
+
+PLAIN = {"page": "a4", "size": 10.5, "columns": 1, "font": "serif", "headings": "large", "numbered": False, "borders": "all", "head": True, "justify": False}
+LOOKS = {
+    "report": {},
+    "columns": {"columns": 2, "size": 9, "borders": "rows", "justify": True},
+    "flat": {"headings": "bold", "font": "sans", "borders": "none"},
+    "small": {"page": "a5", "size": 8, "headings": "colour", "numbered": True},
+    "capitals": {"headings": "capitals", "borders": "rows", "justify": True},
+    "bare": {"head": False, "font": "sans", "size": 12, "borders": "none"},
+}
+# typst and Chromium for each look; the look at parts and the scored ones share no style.
+STYLES = {f"{renderer}-{look}": (renderer, PLAIN | values) for look, values in LOOKS.items() for renderer in ("chromium", "typst")}
+LOOK_STYLES = ["chromium-report", "typst-flat", "chromium-small", "typst-columns"]
+SCORED_STYLES = [style for style in STYLES if style not in LOOK_STYLES]
+CJK = "WenQuanYi Zen Hei"
+RUNNING = "Running head of the yearbook"
+FOOT = "Sheet"
+
+
+def render(blocks, title, style, out, chromium):
+    renderer, look = STYLES[style]
+    if renderer == "typst":
+        source = typst_source(blocks, title, look)
+        out.write_bytes(typst.compile(source.encode(), format="pdf"))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        page = pathlib.Path(folder) / "page.html"
+        page.write_text(html_page(blocks, title, look), encoding="utf-8")
+        command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", "--generate-pdf-document-outline",
+                   f"--user-data-dir={folder}/profile", f"--print-to-pdf={out}", page.as_uri()]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
+
+
+def numbers(blocks, look):
+    """The number before each heading of a numbered look."""
+    counts = [0] * 6
+    for block in blocks:
+        if block["kind"] != "heading":
+            continue
+        level = block["level"]
+        counts[level - 1] += 1
+        counts[level:] = [0] * (6 - level)
+        yield ".".join(map(str, counts[:level])) + " " if look["numbered"] else ""
+
+
+# Chromium
+
+def html_page(blocks, title, look):
+    heading = {
+        "large": "h1{font-size:2em}h2{font-size:1.5em}h3{font-size:1.2em}",
+        "bold": "h1,h2,h3,h4,h5,h6{font-size:1em;font-weight:bold;margin:1em 0 .3em}",
+        "colour": "h1,h2,h3,h4,h5,h6{font-weight:normal;color:#06a;font-size:1.15em}h1{font-size:1.5em}",
+        "capitals": "h1,h2,h3,h4,h5,h6{font-variant:small-caps;font-weight:normal;font-size:1.2em}h1{font-size:1.6em}",
+    }[look["headings"]]
+    borders = {"all": "td,th{border:1px solid #000}", "rows": "tr{border-bottom:1px solid #000}", "none": ""}[look["borders"]]
+    running = f'@top-center{{content:"{RUNNING}"}}@bottom-center{{content:"{FOOT} " counter(page)}}' if look["head"] else ""
+    family = "'DejaVu Serif'" if look["font"] == "serif" else "'DejaVu Sans'"
+    style = (f"@page{{size:{look['page']};margin:20mm;{running}}}body{{font:{look['size']}pt {family},'{CJK}';column-count:{look['columns']};"
+             f"text-align:{'justify' if look['justify'] else 'left'}}}{heading}table{{border-collapse:collapse}}td,th{{padding:2px 8px;text-align:left}}{borders}"
+             "pre,code{font-family:'DejaVu Sans Mono'}pre{white-space:pre-wrap}")
+    body, notes = [], []
+    before = numbers(blocks, look)
+    for is_list, group in itertools.groupby(blocks, lambda block: block["kind"] == "item"):
+        if is_list:
+            body.append(html_list(list(group), 0, notes))
+            continue
+        body += [html_block(block, before, notes) for block in group]
+    body += [f"<p>{index}. {html.escape(note)}</p>" for index, note in enumerate(notes, 1)]
+    return f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title><style>{style}</style><body>{''.join(body)}"
+
+
+def html_block(block, before, notes):
+    match block["kind"]:
+        case "heading":
+            return f"<h{block['level']}>{next(before)}{html_runs(block['runs'], notes)}</h{block['level']}>"
+        case "paragraph":
+            return f"<p>{html_runs(block['runs'], notes)}</p>"
+        case "code":
+            return f"<pre><code>{html.escape(block['text'])}</code></pre>"
+        case "table":
+            rows = []
+            for index, row in enumerate(block["rows"]):
+                name = "td" if index else "th"
+                cells = [f"<{name} colspan={cell['columns']} rowspan={cell['rows']}>{html_runs(cell['runs'], notes)}</{name}>" for cell in row]
+                rows.append(f"<tr>{''.join(cells)}</tr>")
+            return f"<table><thead>{rows[0]}</thead><tbody>{''.join(rows[1:])}</tbody></table>"
+
+
+def html_list(items, depth, notes):
+    out, index = [], 0
+    while index < len(items):
+        inner = index + 1
+        while inner < len(items) and items[inner]["depth"] > depth:
+            inner += 1
+        below = html_list(items[index + 1:inner], depth + 1, notes) if inner > index + 1 else ""
+        value = f" value={items[index]['number']}" if items[index]["number"] is not None else ""
+        out.append(f"<li{value}>{html_runs(items[index]['runs'], notes)}{below}</li>")
+        index = inner
+    name = "ul" if items[0]["number"] is None else "ol"
+    return f"<{name}>{''.join(out)}</{name}>"
+
+
+def html_runs(runs, notes):
+    out = []
+    for style, text in runs:
+        text = html.escape(text)
+        match style:
+            case "note":
+                notes.append(html.unescape(text))
+                out.append(f"<sup>{len(notes)}</sup>")
+            case "link":
+                out.append(f'<a href="https://example.org/">{text}</a>')
+            case "plain":
+                out.append(text)
+            case _:
+                name = {"bold": "b", "code": "code"}[style]
+                out.append(f"<{name}>{text}</{name}>")
+    return "".join(out)
+
+
+# typst
+
+def typst_source(blocks, title, look):
+    heading = {
+        "large": "#show heading: it => it",
+        "bold": f"#show heading: set text(size: {look['size']}pt)",
+        "colour": "#show heading: set text(weight: \"regular\", fill: rgb(\"#0066aa\"))",
+        "capitals": "#show heading: it => smallcaps(text(weight: \"regular\", it))",
+    }[look["headings"]]
+    stroke = {"all": "0.5pt", "rows": "(x: none, y: 0.5pt)", "none": "none"}[look["borders"]]
+    family = "Libertinus Serif" if look["font"] == "serif" else "DejaVu Sans"
+    running = f", header: align(center)[{RUNNING}], footer: context align(center)[{FOOT} #counter(page).display()]" if look["head"] else ""
+    lines = [f"#set document(title: {quoted(title)})", f"#set page(paper: \"{look['page']}\", columns: {look['columns']}{running})",
+             f"#set text(size: {look['size']}pt, font: (\"{family}\", \"{CJK}\"))", f"#set par(justify: {str(look['justify']).lower()})",
+             f"#set table(stroke: {stroke})", "#show raw: set text(font: (\"DejaVu Sans Mono\", \"" + CJK + "\"))", heading]
+    before = numbers(blocks, look)
+    for is_list, group in itertools.groupby(blocks, lambda block: block["kind"] == "item"):
+        if is_list:
+            lines.append("#" + typst_list(list(group), 0))
+            continue
+        lines += [typst_block(block, before) for block in group]
+    return "\n\n".join(lines)
+
+
+def typst_block(block, before):
+    match block["kind"]:
+        case "heading":
+            return f"#heading(level: {block['level']})[#{quoted(next(before))}{typst_runs(block['runs'])}]"
+        case "paragraph":
+            return typst_runs(block["runs"])
+        case "code":
+            return f"#raw(block: true, {quoted(block['text'])})"
+        case "table":
+            width = max(sum(cell["columns"] for cell in row) for row in block["rows"])
+            cells = [", ".join(f"table.cell(colspan: {cell['columns']}, rowspan: {cell['rows']})[{typst_runs(cell['runs'])}]" for cell in row) for row in block["rows"]]
+            return f"#table(columns: {width}, table.header({cells[0]}), {', '.join(cells[1:])})"
+
+
+def typst_list(items, depth):
+    out, index = [], 0
+    is_ordered = items[0]["number"] is not None
+    while index < len(items):
+        inner = index + 1
+        while inner < len(items) and items[inner]["depth"] > depth:
+            inner += 1
+        below = f"#{typst_list(items[index + 1:inner], depth + 1)}" if inner > index + 1 else ""
+        out.append(f"[{typst_runs(items[index]['runs'])}{below}]")
+        index = inner
+    start = f"start: {items[0]['number']}, " if is_ordered else ""
+    return f"{'enum' if is_ordered else 'list'}({start}{', '.join(out)})"
+
+
+def typst_runs(runs):
+    out = []
+    for style, text in runs:
+        text = quoted(text)
+        out.append({"bold": f"#strong({text})", "code": f"#raw({text})", "note": f"#footnote[#{text}]",
+                    "link": f'#link("https://example.org/")[#{text}]'}.get(style, f"#{text}"))
+    return "".join(out)
+
+
+def quoted(text):
+    """A string of typst."""
+    return json.dumps(text, ensure_ascii=False)
