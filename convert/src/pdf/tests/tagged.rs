@@ -70,7 +70,7 @@ fn tags_tell_what_letters_do_not() {
         1 A note at the foot\n\n- an item\n  - an inner one\n- (b) a lettered one\n";
     assert_eq!(told(&bytes, &config), expected);
     let metadata = converted(&bytes, &config).map(|found| found.metadata);
-    let metadata = metadata.unwrap_or_default();
+    let metadata = metadata.ok().unwrap_or_default();
     let entry = |name: &str| metadata.get(name).map(String::as_str);
     assert_eq!(entry("running_lines"), Some("The Book of Examples"));
     assert_eq!(entry("tagged_pages"), Some("1"));
