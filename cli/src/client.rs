@@ -11,6 +11,7 @@ use serde_json::Value;
 use tributary_query_api::http::backup::BYTES_HEADER;
 use tributary_query_api::readiness::Readiness;
 use tributary_schemas::ask::AskEvent;
+use tributary_schemas::{Error, ErrorKind};
 
 use crate::app::LocalServer;
 use crate::args::{Global, Key, Service};
@@ -274,12 +275,23 @@ impl Client {
         format!("{}{path}", self.base)
     }
 
+    fn unreachable(&self, error: ureq::Error) -> anyhow::Error {
+        let hint = hint(&self.base, &error.to_string());
+        let what = format!("cannot reach the server at {}", self.base);
+        let failed = anyhow::Error::from(error).context(what);
+        match hint {
+            Some(hint) => Error::new(ErrorKind::Unavailable, format!("{failed:#}"))
+                .with_hint(hint)
+                .into(),
+            None => failed,
+        }
+    }
+
     fn answer<T: DeserializeOwned>(
         &self,
         response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
     ) -> Result<T> {
-        let mut response =
-            response.with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let mut response = response.map_err(|error| self.unreachable(error))?;
         let status = response.status();
         let body = response
             .body_mut()
@@ -298,6 +310,17 @@ impl Client {
         serde_json::from_str(text)
             .with_context(|| format!("the server at {} answered something unexpected", self.base))
     }
+}
+
+/// Why a server that answers in another way than expected cannot be spoken to.
+fn hint(base: &str, why: &str) -> Option<&'static str> {
+    if why.contains("invalid peer certificate") {
+        return Some(
+            "--ca-file FILE names whom to trust: the certificate that signed the server's",
+        );
+    }
+    let is_plain = base.starts_with("http://") && why.contains("http parse fail");
+    is_plain.then_some("the server may speak HTTPS: begin its address with https://")
 }
 
 /// Who may read the data folder may do everything on its server: shows what lies there for that.

@@ -1,6 +1,6 @@
 //! Times as people read and write them, always in UTC.
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -28,16 +28,18 @@ pub fn moment(text: &str, now: Timestamp) -> Result<i64> {
     if let Some(ago) = ago(text) {
         return Ok(now.checked_sub(ago?)?.as_millisecond());
     }
+    at(text).with_context(|| {
+        format!("`{text}` is no time\nhint: give a date (2026-11-24), a time (2026-11-24T08:14:50Z) or how long ago (90m, 12h, 7d)")
+    })
+}
+
+/// Milliseconds since 1970 of a date or a time.
+fn at(text: &str) -> Option<i64> {
     if let Ok(time) = text.parse::<Timestamp>() {
-        return Ok(time.as_millisecond());
+        return Some(time.as_millisecond());
     }
-    let Ok(date) = text.parse::<Date>() else {
-        bail!(
-            "`{text}` is no time\nhint: give a date (2026-11-24), a time (2026-11-24T08:14:50Z) or how long ago (90m, 12h, 7d)"
-        )
-    };
-    let start = date.to_zoned(TimeZone::UTC)?;
-    Ok(start.timestamp().as_millisecond())
+    let start = text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok()?;
+    Some(start.timestamp().as_millisecond())
 }
 
 /// Milliseconds since 1970 of a date, a time, or in how long (`90m`, `12h`, `7d`); it must be yet to
@@ -45,7 +47,9 @@ pub fn moment(text: &str, now: Timestamp) -> Result<i64> {
 pub fn in_the_future(text: &str, now: Timestamp) -> Result<i64> {
     let at_ms = match ago(text) {
         Some(length) => now.checked_add(length?)?.as_millisecond(),
-        None => moment(text, now)?,
+        None => at(text).with_context(|| {
+            format!("`{text}` is no time\nhint: give a date (2026-11-24), a time (2026-11-24T08:14:50Z) or in how long (90m, 12h, 7d)")
+        })?,
     };
     if at_ms <= now.as_millisecond() {
         bail!("`{text}` is over already");

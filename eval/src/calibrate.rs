@@ -32,6 +32,8 @@ struct Asked {
 #[derive(Debug, Default)]
 pub struct Collection {
     sets: Vec<String>,
+    /// Name of the model that embedded the questions.
+    model: String,
     /// Name of the reranker that ran.
     reranker: Option<String>,
     asked: Vec<Asked>,
@@ -50,6 +52,8 @@ pub struct Calibration {
     pub with_vectors: Fit,
     /// Where it is not.
     pub keywords_alone: Fit,
+    /// Name of the model that embedded the questions.
+    pub model: String,
     /// Name of the reranker that ran.
     pub reranker: Option<String>,
     /// Where it is embedded and tier 3 runs; none where no reranker ran.
@@ -115,6 +119,7 @@ impl Collection {
         progress: &dyn Progress,
     ) -> Result<()> {
         ingest(set, pipeline, progress).await?;
+        self.model = pipeline.retriever.embedding_model();
         self.reranker = pipeline.retriever.reranker();
         for (number, question) in set.questions.iter().enumerate() {
             progress.at("ask", number, set.questions.len());
@@ -156,6 +161,7 @@ impl Collection {
             with_vectors: self.fit(without(&["rerank"])),
             keywords_alone: self.fit(without(&["similarity", "rerank"])),
             with_reranker: self.reranker.as_ref().map(|_| self.fit(all)),
+            model: self.model.clone(),
             reranker: self.reranker.clone(),
         })
     }
@@ -303,6 +309,7 @@ mod tests {
         };
         let collection = Collection {
             sets: vec!["s".into()],
+            model: "e5".into(),
             reranker: None,
             asked: (0..200).map(asked).collect(),
         };

@@ -1,7 +1,7 @@
 //! The HTTP server: what its routes share, and the loop around them.
 
 use std::future::Future;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -251,17 +251,17 @@ pub fn check_address(listener: &TcpListener, access: NetworkAccess) -> Result<()
     let address = listener
         .local_addr()
         .map_err(|error| Error::io("cannot read the address of the listener", &error))?;
-    let is_loopback = address.ip().is_loopback();
-    match access {
-        NetworkAccess::Authenticated => return Ok(()),
-        NetworkAccess::LoopbackOnly if is_loopback => return Ok(()),
-        NetworkAccess::LoopbackOnly => {}
-        NetworkAccess::EveryoneWithoutAuthentication => {
-            if !is_loopback {
-                tracing::warn!(%address, "everyone who reaches this address may read, publish and delete");
-            }
-            return Ok(());
-        }
+    let is_open = access == NetworkAccess::EveryoneWithoutAuthentication;
+    if is_open && !address.ip().is_loopback() {
+        tracing::warn!(%address, "everyone who reaches this address may read, publish and delete");
+    }
+    check_listen(address, access)
+}
+
+/// The same before anything listens there.
+pub fn check_listen(address: SocketAddr, access: NetworkAccess) -> Result<()> {
+    if access != NetworkAccess::LoopbackOnly || address.ip().is_loopback() {
+        return Ok(());
     }
     let hint = "listen on 127.0.0.1, or set query_api.server.network_access = \"authenticated\" and give callers keys \
                 (`tributary keys create`); \"everyone_without_authentication\" is for servers with something in front that authenticates";

@@ -67,11 +67,18 @@ impl ChatReranker {
             .iter()
             .map(|passage| request(&prompt, query, passage, deadline))
             .collect::<ChatResult<_>>()?;
+        let endpoint = self.model.endpoint();
+        // One that is back is tried with one call, and others would be refused meanwhile.
+        let alone = usize::from(endpoint.is_away());
+        let mut requests = requests.into_iter();
+        let mut scores = Vec::new();
+        for request in requests.by_ref().take(alone) {
+            scores.push(self.ask(request).await?);
+        }
         let replies = stream::iter(requests).map(|request| self.ask(request));
-        replies
-            .buffered(self.model.endpoint().parallel())
-            .try_collect()
-            .await
+        let rest: Vec<f32> = replies.buffered(endpoint.parallel()).try_collect().await?;
+        scores.extend(rest);
+        Ok(scores)
     }
 
     async fn ask(&self, request: ChatRequest) -> ChatResult<f32> {

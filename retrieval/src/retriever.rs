@@ -267,6 +267,12 @@ impl Retriever {
         Some(rerank::score_texts(reranker, permits, query, texts, config).await)
     }
 
+    /// The name of the model that embeds questions.
+    pub fn embedding_model(&self) -> String {
+        let serving = self.serving.current();
+        serving.models.embedder.fine_name().to_owned()
+    }
+
     /// The name of the reranker that searches use; `None` where none is configured.
     pub fn reranker(&self) -> Option<String> {
         let serving = self.serving.current();

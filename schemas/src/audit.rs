@@ -87,7 +87,7 @@ pub struct AuditQuery {
     /// Made with the key of this id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Returned or changed the document of this id, among those that are kept.
+    /// Returned or changed the document of this id or `source/path`, among those that are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
     /// Of routes that begin so, such as `/v1/documents`.

@@ -29,7 +29,7 @@ pub struct ListCalls {
     /// Made with this key: its id, or its visible beginning trb_ID
     #[arg(long, value_name = "ID")]
     pub by: Option<String>,
-    /// Returned or changed this document: its id
+    /// Returned or changed this document: its id, or SOURCE/PATH
     #[arg(long, value_name = "ID")]
     pub document: Option<String>,
     /// Of routes that begin so, such as /v1/documents

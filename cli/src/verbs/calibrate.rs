@@ -14,6 +14,9 @@ use crate::args::{EvalCalibrate, Global};
 use crate::config::Config;
 use crate::print::{self, Outcome};
 
+/// Questions of either kind below which weights are chance.
+const FEW: usize = 100;
+
 /// Runs each set in a folder of its own (below `--data-dir`, if that is given), then fits all.
 pub fn run(global: &Global, config: &Config, calibrate: &EvalCalibrate) -> Result<Outcome> {
     let own_folder = OwnFolder::choose(global)?;
@@ -29,19 +32,24 @@ pub fn run(global: &Global, config: &Config, calibrate: &EvalCalibrate) -> Resul
         app::block_on(added)?;
     }
     let calibration = collection.calibrate()?;
-    print::result(calibrate.output, &calibration, || {
-        describe(&calibration, &config.query_api.retrieval.relevance.model)
-    })?;
+    print::result(calibrate.output, &calibration, || describe(&calibration))?;
+    let fewest = calibration.answerable.min(calibration.unanswerable);
+    if fewest < FEW {
+        print::note(&format!(
+            "of {fewest} questions with or without an answer no weights can be told that hold for others: {FEW} of each are few"
+        ));
+    }
     Ok(Outcome::Done)
 }
 
 /// A section of the configuration, with the figures as comments.
-fn describe(calibration: &Calibration, model: &str) -> String {
+fn describe(calibration: &Calibration) -> String {
     let mut text = format!(
-        "# {}: {} questions with an answer, {} without\n[query_api.retrieval.relevance]\nmodel = \"{model}\"\n",
+        "# {}: {} questions with an answer, {} without\n[query_api.retrieval.relevance]\nmodel = \"{}\"\n",
         calibration.sets.join(", "),
         calibration.answerable,
-        calibration.unanswerable
+        calibration.unanswerable,
+        calibration.model
     );
     if let Some(reranker) = &calibration.reranker {
         writeln!(text, "reranker = \"{reranker}\"").ok();

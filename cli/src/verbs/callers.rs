@@ -11,6 +11,7 @@ use tributary_query_api::config::{DocumentsWithoutAccess, NetworkAccess, ServerC
 
 use crate::app;
 use crate::config::Config;
+use crate::print;
 
 /// A way in that may be meant, and what closes it.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,14 +57,23 @@ pub fn look_at_provider(config: &Config) -> Option<tributary_schemas::Result<Str
         tributary_schemas::Error::new(tributary_schemas::ErrorKind::Internal, error.to_string())
     });
     let count = runtime.and_then(|runtime| runtime.block_on(key_count(tokens)));
-    Some(count.map(|keys| format!("{} has {keys} keys that sign tokens", tokens.issuer)))
+    Some(count.map(|keys| {
+        let keys = print::count(keys, "key");
+        format!(
+            "{} has {keys} of {} that sign tokens",
+            tokens.jwks, tokens.issuer
+        )
+    }))
 }
 
 /// Every door that is open.
 pub fn open_doors(server: &ServerConfig) -> Vec<OpenDoor> {
     match server.network_access {
         NetworkAccess::Authenticated => with_keys(server),
-        NetworkAccess::LoopbackOnly => without_names(server).into_iter().collect(),
+        NetworkAccess::LoopbackOnly => {
+            let doors = without_names(server).into_iter();
+            doors.chain(of_listed_pages(server)).collect()
+        }
         NetworkAccess::EveryoneWithoutAuthentication => {
             let address = server.listen.parse::<SocketAddr>();
             let is_local = address.is_ok_and(|address| address.ip().is_loopback());
@@ -73,7 +83,8 @@ pub fn open_doors(server: &ServerConfig) -> Vec<OpenDoor> {
                     "set query_api.server.network_access = \"authenticated\", or let something in front of it authenticate",
                 )
             });
-            everybody.into_iter().chain(without_names(server)).collect()
+            let doors = everybody.into_iter().chain(without_names(server));
+            doors.chain(of_listed_pages(server)).collect()
         }
     }
 }
@@ -84,6 +95,17 @@ fn without_names(server: &ServerConfig) -> Option<OpenDoor> {
         door(
             "web pages of others may call the server by a name of their own",
             "name the server in query_api.server.host_names",
+        )
+    })
+}
+
+/// Pages of other origins that show no key, as none is wanted.
+fn of_listed_pages(server: &ServerConfig) -> Option<OpenDoor> {
+    (!server.cors_origins.is_empty()).then(|| {
+        let origins = server.cors_origins.join(", ");
+        door(
+            format!("pages of {origins} may do everything, in any browser on this machine"),
+            "set query_api.server.network_access = \"authenticated\", or query_api.server.cors_origins = []",
         )
     })
 }
@@ -165,6 +187,10 @@ mod tests {
                 "listen = '0.0.0.0:1'\nnetwork_access = 'everyone_without_authentication'"
                     .to_owned(),
                 "whoever reaches 0.0.0.0:1",
+            ),
+            (
+                "cors_origins = ['https://a.example.com']".to_owned(),
+                "pages of https://a.example.com",
             ),
             (format!("{with_keys}open_metrics = true"), "/metrics"),
             (

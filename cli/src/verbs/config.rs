@@ -41,6 +41,7 @@ pub fn run(global: &Global, verb: ConfigVerb) -> Result<Outcome> {
             })?;
         }
         ConfigVerb::Check(output) => {
+            check_listen(&loaded.config)?;
             check_domain(&loaded.config)?;
             print::result(
                 output,
@@ -50,6 +51,16 @@ pub fn run(global: &Global, verb: ConfigVerb) -> Result<Outcome> {
         }
     }
     Ok(Outcome::Done)
+}
+
+/// `run` refuses an address that other machines reach where nobody is asked for a key.
+fn check_listen(config: &Config) -> tributary_schemas::Result<()> {
+    let server = &config.query_api.server;
+    match server.listen.parse() {
+        Ok(address) => tributary_query_api::server::check_listen(address, server.network_access),
+        // A name, or nothing to listen on.
+        Err(_) => Ok(()),
+    }
 }
 
 /// Reads everything that the domain's profile names, and makes its cleaning steps: lexicon,

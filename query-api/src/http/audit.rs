@@ -27,15 +27,28 @@ pub async fn list(
     request: HttpRequest,
     query: web::Query<AuditQuery>,
 ) -> Result<HttpResponse, Problem> {
-    let query = query.into_inner();
+    let mut query = query.into_inner();
     let limit = state.page_limit(query.limit)?;
     let topic = state.audit_topic().ok_or_else(nothing_recorded)?;
+    if let Some(name) = &query.document {
+        query.document = Some(document_id(&state, name).await?);
+    }
     if query.follow {
         return follow(&state, topic, query).await;
     }
     // It reads the whole topic.
     let page = working(&request, topic.newest(&query, limit)).await?;
     json(StatusCode::OK, &page)
+}
+
+/// The id of a document by its id or `source/path`. One that is not there (any more) may be in the
+/// record by its id.
+async fn document_id(state: &ServerState, name: &str) -> Result<String, Problem> {
+    match state.documents.resolve(name, None).await {
+        Ok(id) => Ok(id),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(name.to_owned()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 async fn follow(

@@ -148,10 +148,10 @@ impl Right {
         let is_open = self.is_open_in(operations);
         let identified = operations.authentication.caller(request.request().into());
         let (caller, admission) = match identified.await {
-            Ok(caller) => {
-                let admission = operations.limits.admit(&caller, address)?;
-                (caller, admission)
-            }
+            Ok(caller) => match operations.limits.admit(&caller, address) {
+                Ok(admission) => (caller, admission),
+                Err(too_much) => return Err(Refused::of(caller, too_much.into())),
+            },
             // A probe with a stale key is a probe.
             Err(_) if is_open => (Caller::nobody(), operations.limits.strange(address)?),
             Err(problem) => {
@@ -164,10 +164,7 @@ impl Right {
         };
         match self.check(&caller, operations.config.open_metrics) {
             Ok(()) => Ok((caller, admission)),
-            Err(problem) => Err(Refused {
-                caller: Some(Box::new(caller)),
-                ..problem.into()
-            }),
+            Err(problem) => Err(Refused::of(caller, problem.into())),
         }
     }
 
@@ -184,6 +181,15 @@ struct Refused {
     caller: Option<Box<Caller>>,
     /// When to come again.
     wait: Option<Duration>,
+}
+
+impl Refused {
+    fn of(caller: Caller, refused: Self) -> Self {
+        Self {
+            caller: Some(Box::new(caller)),
+            ..refused
+        }
+    }
 }
 
 impl From<Problem> for Refused {
