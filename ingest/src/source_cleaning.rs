@@ -13,6 +13,7 @@ use crate::attributes;
 use crate::cleaners::{Cleaners, Draft, normalize_text};
 use crate::config::{CleanersConfig, Config};
 use crate::external::ExternalSteps;
+use crate::lost_headings;
 use tributary_convert::Converted;
 use tributary_convert::pages;
 use tributary_convert::titles::{file_stem, one_line};
@@ -218,6 +219,8 @@ impl SourceCleaning {
     ) -> CleanDocument {
         attributes::fill_from_metadata(&mut document.attributes, &converted.metadata);
         profile.fill_attributes(&mut document, &FoldedText::new(&converted.markdown));
+        let rules = profile.possible_section_rules(&document.attributes);
+        let before = lost_headings::Before::new(rules, &converted.markdown);
         let mut draft = Draft {
             markdown: normalize_text(&pages::mark(&converted.markdown)),
             title: document.title,
@@ -234,6 +237,7 @@ impl SourceCleaning {
             ..document
         };
         let (markdown, page_starts) = pages::take_out(&draft.markdown);
+        before.guard(&markdown, &mut document.attributes);
         if is_code(profile, &document, &markdown)
             && file_stem(&document.source_path).as_ref() == Some(&document.title)
         {

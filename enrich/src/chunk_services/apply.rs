@@ -50,11 +50,14 @@ pub(super) fn apply(
         let change = changes.get(&chunk.chunk_id);
         change.is_some_and(|change| change.remove)
     };
+    // A service sees all chunks: what it writes may say what stands in any of them.
+    let highest = chunks.iter().map(|chunk| chunk.security_level).max();
     let mut kept = without(chunks, is_removed);
     for chunk in &mut kept {
         let change = changes.get(&chunk.chunk_id);
         if let Some(text) = change.and_then(|change| change.text.as_ref()) {
             chunk.text.clone_from(text);
+            chunk.security_level = highest.flatten();
             chunk.tokens = u32::try_from(count(tokens, text)).unwrap_or(u32::MAX);
         }
     }

@@ -8,6 +8,7 @@ mod code;
 mod faq;
 mod headings;
 mod leaves;
+mod levels;
 mod parts;
 mod sections;
 mod slides;
@@ -20,6 +21,7 @@ pub use tributary_taxonomy::ChunkStrategy as Strategy;
 
 pub(crate) use self::assemble::renewed;
 pub use self::assemble::{Cut, ModelTexts};
+pub(crate) use self::levels::summary_for;
 use crate::config::ChunkerConfig;
 use crate::summaries::extractive;
 

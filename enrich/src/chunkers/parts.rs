@@ -9,6 +9,7 @@ use tributary_schemas::{ChunkKind, CleanDocument};
 
 use super::assemble::{Assembly, Draft, excerpt};
 use super::leaves::{self, Limits, Measure};
+use super::levels::SectionLevels;
 use super::{Cut, count};
 use crate::config::ChunkerConfig;
 use crate::markdown::Outline;
@@ -76,6 +77,11 @@ impl<'a> Parts<'a> {
     /// Titles from the top down to a section, see [`Outline::path`].
     pub fn path(&self, section: usize) -> Vec<String> {
         self.outline.path(section, &self.clean.document.title)
+    }
+
+    /// What the rules make of the document's sections.
+    pub fn levels(&self) -> &SectionLevels {
+        self.assembly.levels()
     }
 
     /// Tokens of a run of blocks.

@@ -104,7 +104,7 @@ impl<'a> Cutter<'a> {
         if self.is_only_a_frame(index, section) {
             return index + 1;
         }
-        if self.tokens_of(&section.blocks) <= limit {
+        if self.tokens_of(&section.blocks) <= limit && !self.is_mixed(section) {
             self.whole_section(section, place);
             return section.sections_end;
         }
@@ -145,6 +145,13 @@ impl<'a> Cutter<'a> {
     fn own_text(&self, section: &Section) -> &'a str {
         let range = self.outline.span(section.own_blocks.clone());
         self.outline.text(range).trim()
+    }
+
+    /// Whether some sections in it have other security levels than others: they become no chunk
+    /// together.
+    fn is_mixed(&self, section: &Section) -> bool {
+        let bytes = self.outline.span(section.blocks.clone());
+        self.assembly.levels().are_mixed_in(&bytes)
     }
 
     /// The document around a single top section with all the text needs no chunk of its own.

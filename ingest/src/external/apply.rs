@@ -10,6 +10,7 @@ use tributary_schemas::external_step::{ExternalReply, ExternalRequest};
 use tributary_schemas::{CleanDocument, Result, limits};
 
 use crate::cleaners::normalize_text;
+use crate::lost_headings;
 
 /// What a step changed of a document, for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -72,8 +73,11 @@ pub(super) fn apply(
     add_tags(&mut document.tags, reply.tags);
     merge(&mut clean.metadata, reply.metadata);
     if let Some(markdown) = reply.markdown.filter(|text| *text != request.markdown) {
+        let rules = document.attributes.section_rules().to_vec();
+        let headings = lost_headings::Before::new(rules, &clean.markdown);
         let marked = normalize_text(&pages::mark(&markdown));
         (clean.markdown, clean.page_starts) = pages::take_out(&marked);
+        headings.guard(&clean.markdown, &mut clean.document.attributes);
     }
     Ok(differences(step, &before, clean))
 }

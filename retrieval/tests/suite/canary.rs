@@ -160,6 +160,7 @@ fn replace(document: u64, version: u64, forbidden: bool) -> Operation {
         language: None,
         parent_summary: None,
         images: Vec::new(),
+        security_level: None,
         analyzed: common::analyzer().analyze(text).join(" "),
     };
     let chunks: Vec<Chunk> = texts.iter().enumerate().map(chunk).collect();

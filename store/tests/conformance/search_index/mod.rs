@@ -119,6 +119,7 @@ fn chunk(id: u128, ordinal: usize, analyzed: &str) -> Chunk {
         language: None,
         parent_summary: Some("summary".into()),
         images: vec!["a.png".into()],
+        security_level: None,
         analyzed: analyzed.into(),
     }
 }
