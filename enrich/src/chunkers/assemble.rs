@@ -76,6 +76,16 @@ impl Cut {
         self.highest_section_level
     }
 
+    /// The same with every chunk at the highest level of any section: where what is known of one
+    /// is read from all of the document.
+    pub(super) fn at_highest_level(mut self) -> Self {
+        let highest = self.highest_section_level.unwrap_or(0);
+        for planned in &mut self.planned {
+            planned.section_level = highest;
+        }
+        self
+    }
+
     /// Summaries that stand for sections, in document order: those above before those below.
     pub fn wanted(&self) -> &[WantedSummary] {
         &self.wanted
@@ -253,6 +263,8 @@ pub(super) struct Draft {
     pub tokens: usize,
     /// Bytes of the source that it stands for; gives the pages.
     pub range: Range<usize>,
+    /// Bytes of the part that it is cut from: its path may say what stands anywhere in it.
+    pub part: Range<usize>,
     /// Position of the chunk above in the result.
     pub parent: Option<usize>,
     pub is_continuation: bool,
@@ -292,11 +304,11 @@ impl<'a> Assembly<'a> {
 
     /// Adds a chunk and returns its position.
     pub fn push(&mut self, draft: Draft, images: &[ImagePlace]) -> usize {
-        // What is known of code and of entries is read from all of the document.
-        let is_of_all = draft.code.is_some() || draft.api.is_some();
-        let all = is_of_all.then(|| self.levels.highest().unwrap_or(0));
         let planned = Planned {
-            section_level: all.unwrap_or_else(|| self.levels.within(&draft.range)),
+            section_level: self
+                .levels
+                .within(&draft.range)
+                .max(self.levels.within(&draft.part)),
             kind: draft.kind,
             section_path: draft.section_path,
             pages: self.pages(&draft.range),

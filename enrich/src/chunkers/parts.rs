@@ -106,6 +106,7 @@ impl<'a> Parts<'a> {
             section_path: part.section_path,
             text,
             tokens,
+            part: range.clone(),
             range,
             parent: part.parent,
             is_continuation: false,
@@ -122,6 +123,7 @@ impl<'a> Parts<'a> {
             tokens: self.tokens,
         };
         let pieces = leaves::cut(self.outline, part.blocks.clone(), &self.counts, measure);
+        let bytes = self.outline.span(part.blocks);
         let mut first = None;
         for (at, piece) in pieces.into_iter().enumerate() {
             let (text, images) = excerpt(self.outline, &piece.range);
@@ -134,6 +136,7 @@ impl<'a> Parts<'a> {
                 text,
                 tokens: piece.tokens,
                 range: piece.range,
+                part: bytes.clone(),
                 parent: part.parent,
                 is_continuation: at > 0 || piece.is_block,
                 // What was read of the whole belongs to its beginning.
