@@ -260,3 +260,59 @@ fn is_code(profile: &SourceProfile, document: &DocumentHeader, markdown: &str) -
         || rules.any(|chunker| chunker == ChunkStrategy::Code);
     is_possible && profile.chunker_of(document, markdown) == ChunkStrategy::Code
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tributary_schemas::Attributes;
+
+    use super::*;
+    use crate::test_config::config;
+
+    const PROFILE: &str = r#"
+[[source_profile]]
+name = "p"
+source = "s"
+cleaners = [{ step = "strip_boilerplate", patterns = ['^## Internal$'] }]
+[source_profile.attributes]
+section_levels = [{ heading = "Internal*", security_level = 3 }]
+"#;
+
+    fn cleaned(attributes: Attributes, markdown: &str) -> DocumentHeader {
+        let profiles = Arc::new(SourceProfiles::from_toml(PROFILE).unwrap());
+        let cleaning = SourceCleaning::new(profiles, &config::<Config>(), 200).unwrap();
+        let event = DocumentEvent {
+            source: "s".into(),
+            attributes,
+            ..DocumentEvent::default()
+        };
+        let converted = Converted {
+            markdown: markdown.to_owned(),
+            ..Converted::default()
+        };
+        cleaning.clean(event, "d".into(), 1, converted).document
+    }
+
+    #[test]
+    fn a_closed_heading_that_a_step_takes_away_closes_the_document() {
+        let kept = cleaned(Attributes::default(), "# T\n\n## Internal notes\n\ntext\n");
+        assert_eq!(kept.attributes.section_rules().len(), 1);
+        assert_eq!(kept.attributes.security_level, None);
+        let lost = cleaned(Attributes::default(), "# T\n\n## Internal\n\ntext\n");
+        assert_eq!(lost.attributes.security_level, Some(3));
+        let own_rules = Attributes {
+            section_levels: Some(Vec::new()),
+            ..Attributes::default()
+        };
+        let own = cleaned(own_rules, "# T\n\n## Internal\n\ntext\n");
+        assert_eq!(own.attributes.section_rules().len(), 0);
+        assert_eq!(own.attributes.security_level, None);
+    }
+
+    #[test]
+    fn a_rule_without_a_heading_is_a_problem_of_the_profile() {
+        let error = SourceProfiles::from_toml(&PROFILE.replace("Internal*", " ")).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains("section_levels.heading"), "{said}");
+    }
+}
