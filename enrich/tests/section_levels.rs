@@ -85,7 +85,7 @@ fn a_level_of_the_document_is_not_lowered_and_without_rules_nothing_changes() {
 }
 
 #[test]
-fn a_heading_whose_section_has_no_end_closes_the_whole() {
+fn where_sections_cannot_be_told_the_whole_is_closed() {
     let long = format!("## {} secret\n\nwords\n\n## B\n\nopen\n", "x".repeat(300));
     let table = [
         ("a\n\n> # Secret\n> words\n\n## B\n\nopen\n", Some(7)),
@@ -97,6 +97,10 @@ fn a_heading_whose_section_has_no_end_closes_the_whole() {
         ("a\n\n```sh\n# secret\nwords\n```\n\n## B\n\nopen\n", None),
         ("a\n\nSecret\n------\n\nwords\n\n## B\n\nopen\n", None),
         (long.as_str(), None),
+        (
+            "Nothing here is a heading, **Secret** or not.\n\nopen\n",
+            Some(7),
+        ),
     ];
     for (text, expected) in table {
         let clean = with_rules(text, &[("*secret*", 7)]);

@@ -31,7 +31,8 @@ impl SectionLevels {
         for section in &outline.sections {
             let above = section.parent.and_then(|parent| levels.get(parent));
             let above = above.copied().unwrap_or(least);
-            levels.push(above.max(own_level(&outline, section, rules)));
+            let own = own_level(&outline, section, rules);
+            levels.push(above.max(own));
         }
         let spans = outline.sections.iter();
         let spans = spans.map(|section| outline.span(section.own_blocks.clone()));
@@ -99,8 +100,12 @@ fn own_level(outline: &Outline<'_>, section: &Section, rules: &[SectionLevel]) -
 }
 
 /// The level of what looks like a heading and begins no section: in quotes, lists and HTML. Where
-/// its section would end cannot be told.
+/// its section would end cannot be told. Without any heading nothing can be: perhaps none was
+/// recognised.
 fn unclear_level(outline: &Outline<'_>, rules: &[SectionLevel]) -> u8 {
+    if outline.sections.iter().all(|section| section.level == 0) {
+        return section_level::highest(rules).unwrap_or(0);
+    }
     let is_text = |block: &&Block| !matches!(block.kind, BlockKind::Heading(_) | BlockKind::Code);
     let blocks = outline.blocks.iter().filter(is_text);
     let lines = blocks.flat_map(|block| outline.text(block.range.clone()).lines());
