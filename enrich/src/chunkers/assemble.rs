@@ -24,7 +24,6 @@ pub struct Cut {
     /// Why it is cut in another way than asked for.
     pub(super) fallback: Option<String>,
     highest_section_level: Option<u8>,
-    /// Of the document.
     security_level: Option<u8>,
     planned: Vec<Planned>,
     wanted: Vec<WantedSummary>,
@@ -76,8 +75,7 @@ impl Cut {
         self.highest_section_level
     }
 
-    /// The same with every chunk at the highest level of any section: where what is known of one
-    /// is read from all of the document.
+    /// With every chunk at that level: where what is known of one is read from all of the document.
     pub(super) fn at_highest_level(mut self) -> Self {
         let highest = self.highest_section_level.unwrap_or(0);
         for planned in &mut self.planned {
@@ -263,7 +261,8 @@ pub(super) struct Draft {
     pub tokens: usize,
     /// Bytes of the source that it stands for; gives the pages.
     pub range: Range<usize>,
-    /// Bytes of the part that it is cut from: its path may say what stands anywhere in it.
+    /// Bytes of the part that it is cut from, `range` among them: its path may say what stands
+    /// anywhere in it.
     pub part: Range<usize>,
     /// Position of the chunk above in the result.
     pub parent: Option<usize>,
@@ -305,10 +304,7 @@ impl<'a> Assembly<'a> {
     /// Adds a chunk and returns its position.
     pub fn push(&mut self, draft: Draft, images: &[ImagePlace]) -> usize {
         let planned = Planned {
-            section_level: self
-                .levels
-                .within(&draft.range)
-                .max(self.levels.within(&draft.part)),
+            section_level: self.levels.within(&draft.part),
             kind: draft.kind,
             section_path: draft.section_path,
             pages: self.pages(&draft.range),
