@@ -95,6 +95,7 @@ fn where_sections_cannot_be_told_the_whole_is_closed() {
             Some(7),
         ),
         ("a\n\n```sh\n# secret\nwords\n```\n\n## B\n\nopen\n", None),
+        ("## B\n\nopen\n\n```sh\n# secret\nwords\n", Some(7)),
         ("a\n\nSecret\n------\n\nwords\n\n## B\n\nopen\n", None),
         (long.as_str(), None),
         (

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use tributary_schemas::{Chunk, ChunkKind, CleanDocument, SectionLevel, section_level};
 
-use crate::markdown::{Block, BlockKind, MAXIMUM_TITLE_CHARACTERS, Outline, Section};
+use crate::markdown::{BlockKind, MAXIMUM_TITLE_CHARACTERS, Outline, Section};
 
 /// What the rules make of the sections of one document.
 #[derive(Clone, Debug, Default)]
@@ -99,21 +99,34 @@ fn own_level(outline: &Outline<'_>, section: &Section, rules: &[SectionLevel]) -
         .unwrap_or(0)
 }
 
-/// The level of what looks like a heading and begins no section: in quotes, lists and HTML. Where
-/// its section would end cannot be told. Without any heading nothing can be: perhaps none was
+/// The level of what looks like a heading and begins no section: in quotes, lists and HTML, and in
+/// code that nothing ends. Where its section would end cannot be told. Without any heading nothing can be: perhaps none was
 /// recognised.
 fn unclear_level(outline: &Outline<'_>, rules: &[SectionLevel]) -> u8 {
     if outline.sections.iter().all(|section| section.level == 0) {
         return section_level::highest(rules).unwrap_or(0);
     }
-    let is_text = |block: &&Block| !matches!(block.kind, BlockKind::Heading(_) | BlockKind::Code);
-    let blocks = outline.blocks.iter().filter(is_text);
-    let lines = blocks.flat_map(|block| outline.text(block.range.clone()).lines());
+    let blocks = outline.blocks.iter();
+    let blocks = blocks.filter(|block| !matches!(block.kind, BlockKind::Heading(_)));
+    let texts = blocks.map(|block| (block.kind, outline.text(block.range.clone())));
+    let texts = texts.filter(|(kind, text)| *kind != BlockKind::Code || is_open_fence(text));
+    let lines = texts.flat_map(|(_, text)| text.lines());
     let levels = lines.filter_map(|line| {
         let heading = hidden_heading(line)?;
         section_level::level_of(rules, &heading)
     });
     levels.max().unwrap_or(0)
+}
+
+/// Whether code begins with a fence and ends without one.
+fn is_open_fence(code: &str) -> bool {
+    let is_fence = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with("```") || line.starts_with("~~~")
+    };
+    let mut lines = code.lines();
+    let begins = lines.next().is_some_and(is_fence);
+    begins && !lines.next_back().is_some_and(is_fence)
 }
 
 /// The text of a line that is a heading within something else.
