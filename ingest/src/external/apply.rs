@@ -187,6 +187,25 @@ mod tests {
     }
 
     #[test]
+    fn a_closed_heading_that_the_answer_lacks_closes_the_document() {
+        let level = |markdown: &str| {
+            let mut clean = document();
+            clean.document.attributes.section_levels =
+                Some(vec![tributary_schemas::SectionLevel {
+                    heading: "two".to_owned(),
+                    security_level: 3,
+                }]);
+            let request = request(&clean);
+            let reply = json!({"document_id": "d", "version": 7, "markdown": markdown});
+            let reply = super::super::read(reply.to_string().as_bytes()).unwrap();
+            apply("s", &mut clean, &request, reply).unwrap();
+            clean.document.attributes.security_level
+        };
+        assert_eq!(level("# Other\n\n## Two\n\ntext\n"), None);
+        assert_eq!(level("# Other\n\ntext\n"), Some(3));
+    }
+
+    #[test]
     fn what_may_change_does() {
         let (clean, changes) = applied(json!({
             "document_id": "d", "version": 7, "title": "Two\nlines", "markdown": "x\u{0}y\n",
