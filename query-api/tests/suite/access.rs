@@ -603,7 +603,6 @@ async fn kept_answers_are_withheld_when_rights_are_taken_away() {
     assert!(!on.body.contains("kanarienvogel"), "{on:?}");
 }
 
-/// What readers of documents with closed sections get, byte for byte as if those were not there.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_section_that_is_closed_later_is_withheld_from_what_was_kept() {
     let mut world = World::start(DocumentsWithoutAccess::Administrators).await;
