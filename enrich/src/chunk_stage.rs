@@ -383,6 +383,7 @@ impl ChunkWork {
         let mut document = clean.document;
         let (metadata, is_shortened) = limits::shortened_metadata(&clean.metadata);
         document.metadata = metadata;
+        document.highest_section_level = cut.highest_section_level();
         let lineage = &mut document.lineage;
         if is_shortened {
             degraded(lineage, DEGRADED_METADATA);

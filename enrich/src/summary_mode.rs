@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use tributary_schemas::{Chunk, ChunkId, ChunkKind, DocumentHeader};
 use tributary_taxonomy::{SourceProfile, SummaryMode};
 
+use crate::chunkers::summary_for;
 use crate::config::Chunkers;
 
 /// What was said of summaries for a document; nothing where the generation decides.
@@ -41,10 +42,10 @@ pub(crate) fn without(chunks: Vec<Chunk>, is_out: impl Fn(&Chunk) -> bool) -> Ve
         .map(|chunk| (chunk.chunk_id, chunk.parent_id))
         .collect();
     let mut kept: Vec<Chunk> = chunks.into_iter().filter(|chunk| !is_out(chunk)).collect();
-    let summaries: HashMap<ChunkId, String> = kept
+    let summaries: HashMap<ChunkId, Chunk> = kept
         .iter()
         .filter(|chunk| chunk.kind == ChunkKind::Summary)
-        .map(|chunk| (chunk.chunk_id, chunk.text.clone()))
+        .map(|chunk| (chunk.chunk_id, chunk.clone()))
         .collect();
     let mut below: HashMap<ChunkId, Vec<ChunkId>> = HashMap::new();
     for (ordinal, chunk) in kept.iter_mut().enumerate() {
@@ -55,7 +56,8 @@ pub(crate) fn without(chunks: Vec<Chunk>, is_out: impl Fn(&Chunk) -> bool) -> Ve
         }
         chunk.ordinal = u32::try_from(ordinal).unwrap_or(u32::MAX);
         let parent = chunk.parent_id.as_ref();
-        chunk.parent_summary = parent.and_then(|parent| summaries.get(parent)).cloned();
+        let parent = parent.and_then(|parent| summaries.get(parent));
+        chunk.parent_summary = parent.and_then(|parent| summary_for(parent, chunk));
         if let Some(parent) = chunk.parent_id {
             below.entry(parent).or_default().push(chunk.chunk_id);
         }
@@ -89,6 +91,7 @@ mod tests {
             api: None,
             code: None,
             language: None,
+            security_level: None,
             analyzed: String::new(),
         };
         let chunks = vec![

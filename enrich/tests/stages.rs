@@ -59,6 +59,11 @@ source = "cases"
 chunker = "whole"
 attributes = { product = "gNodeB" }
 tag_rules = [{ path = "a/*", tags = ["case"] }]
+
+[[source_profile]]
+name = "closed"
+source = "closed"
+attributes = { section_levels = [{ heading = "internal*", security_level = 3 }] }
 "#;
 
 fn settings() -> Config {
@@ -240,6 +245,25 @@ async fn profiles_choose_the_chunker_and_new_knowledge_sets_take_effect_at_once(
         state(&stage.abandoned(&clean_record(&clean), &refused)[0]).state,
         State::Dead
     );
+}
+
+#[tokio::test]
+async fn rules_of_the_profile_give_chunks_and_header_their_levels() {
+    let stage = chunk_stage(sets());
+    let levels = async |markdown: &str| {
+        let mut clean = document(markdown);
+        clean.document.source = "closed".into();
+        let tagged = tagged(&stage, &clean).await;
+        let chunks = tagged.chunks.iter().map(|chunk| chunk.security_level);
+        let highest = tagged.document.highest_level();
+        (chunks.collect::<Vec<_>>(), highest)
+    };
+    let of_both = levels("# A\n\nopen\n\n## B\n\nopen\n\n## Internal\n\nclosed\n").await;
+    assert_eq!(of_both, (vec![Some(3), None, None, Some(3)], 3));
+    let of_none = levels("# A\n\nopen\n\n## B\n\nopen\n").await;
+    assert_eq!(of_none, (vec![None], 0));
+    let untold = levels("open\n").await;
+    assert_eq!(untold, (vec![Some(3)], 3));
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ use crate::attributes;
 use crate::cleaners::{Cleaners, Draft, normalize_text};
 use crate::config::{CleanersConfig, Config};
 use crate::external::ExternalSteps;
+use crate::lost_headings;
 use tributary_convert::Converted;
 use tributary_convert::pages;
 use tributary_convert::titles::{file_stem, one_line};
@@ -218,6 +219,8 @@ impl SourceCleaning {
     ) -> CleanDocument {
         attributes::fill_from_metadata(&mut document.attributes, &converted.metadata);
         profile.fill_attributes(&mut document, &FoldedText::new(&converted.markdown));
+        let rules = profile.possible_section_rules(&document.attributes);
+        let before = lost_headings::Before::new(rules, &converted.markdown);
         let mut draft = Draft {
             markdown: normalize_text(&pages::mark(&converted.markdown)),
             title: document.title,
@@ -234,6 +237,7 @@ impl SourceCleaning {
             ..document
         };
         let (markdown, page_starts) = pages::take_out(&draft.markdown);
+        before.guard(&markdown, &mut document.attributes);
         if is_code(profile, &document, &markdown)
             && file_stem(&document.source_path).as_ref() == Some(&document.title)
         {
@@ -255,4 +259,60 @@ fn is_code(profile: &SourceProfile, document: &DocumentHeader, markdown: &str) -
     let is_possible = profile.chunker == ChunkStrategy::Code
         || rules.any(|chunker| chunker == ChunkStrategy::Code);
     is_possible && profile.chunker_of(document, markdown) == ChunkStrategy::Code
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tributary_schemas::Attributes;
+
+    use super::*;
+    use crate::test_config::config;
+
+    const PROFILE: &str = r#"
+[[source_profile]]
+name = "p"
+source = "s"
+cleaners = [{ step = "strip_boilerplate", patterns = ['^## Internal$'] }]
+[source_profile.attributes]
+section_levels = [{ heading = "Internal*", security_level = 3 }]
+"#;
+
+    fn cleaned(attributes: Attributes, markdown: &str) -> DocumentHeader {
+        let profiles = Arc::new(SourceProfiles::from_toml(PROFILE).unwrap());
+        let cleaning = SourceCleaning::new(profiles, &config::<Config>(), 200).unwrap();
+        let event = DocumentEvent {
+            source: "s".into(),
+            attributes,
+            ..DocumentEvent::default()
+        };
+        let converted = Converted {
+            markdown: markdown.to_owned(),
+            ..Converted::default()
+        };
+        cleaning.clean(event, "d".into(), 1, converted).document
+    }
+
+    #[test]
+    fn a_closed_heading_that_a_step_takes_away_closes_the_document() {
+        let kept = cleaned(Attributes::default(), "# T\n\n## Internal notes\n\ntext\n");
+        assert_eq!(kept.attributes.section_rules().len(), 1);
+        assert_eq!(kept.attributes.security_level, None);
+        let lost = cleaned(Attributes::default(), "# T\n\n## Internal\n\ntext\n");
+        assert_eq!(lost.attributes.security_level, Some(3));
+        let own_rules = Attributes {
+            section_levels: Some(Vec::new()),
+            ..Attributes::default()
+        };
+        let own = cleaned(own_rules, "# T\n\n## Internal\n\ntext\n");
+        assert_eq!(own.attributes.section_rules().len(), 0);
+        assert_eq!(own.attributes.security_level, None);
+    }
+
+    #[test]
+    fn a_rule_without_a_heading_is_a_problem_of_the_profile() {
+        let error = SourceProfiles::from_toml(&PROFILE.replace("Internal*", " ")).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains("section_levels.heading"), "{said}");
+    }
 }

@@ -25,11 +25,12 @@ pub struct DocumentParts {
 pub struct DocumentView {
     /// What the producer and its own metadata say.
     pub attributes: Attributes,
-    /// What it says of itself.
+    /// What it says of itself; nothing for who may not see all of its sections.
     pub metadata: BTreeMap<String, String>,
     /// Detected media type.
     pub media_type: String,
-    /// The blob with the bytes that were published, if they are kept.
+    /// The blob with the bytes that were published, if they are kept, for who may see all of its
+    /// sections.
     pub original: Option<String>,
     /// Path or URL within the source; empty where there is none.
     pub source_path: String,
@@ -110,12 +111,18 @@ pub async fn view(
     let pictures = pictures(index, with_pictures, filter).await?;
     chunk_ids.truncate(wanted.passages);
     let superseded_by = own.document.superseded_by.clone();
+    // Neither is divided by sections.
+    let is_seen_whole = filter.is_unrestricted() || filter.allows_whole(&own.document);
+    let (metadata, original) = match is_seen_whole {
+        true => (own.document.metadata, own.document.original),
+        false => Default::default(),
+    };
     Ok(Some(DocumentView {
         superseded_by: superseded_by.filter(|_| filter.is_unrestricted()),
         attributes: leaving::told(&own.document.attributes, filter),
-        metadata: own.document.metadata,
+        metadata,
         media_type: own.document.media_type,
-        original: own.document.original,
+        original,
         source_path: own.document.source_path,
         title: own.document.title,
         duplicate_of,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use tributary_schemas::search::{Hit, Passage, QueryPlan, ScoredChunk, SearchRequest};
-use tributary_schemas::{Attributes, ChunkId, Filter, Result};
+use tributary_schemas::{ChunkId, Filter, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
 
 use crate::exact_name::Naming;
@@ -182,6 +182,9 @@ pub async fn load(
 
 fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
     let (chunk, document) = (&shown.stored.chunk, &shown.document);
+    // Who else may see it is not for whoever found it.
+    let mut attributes = document.attributes.clone();
+    leaving::hide_rights(&mut attributes);
     Hit {
         rank,
         score: shown.ranked.score,
@@ -206,11 +209,7 @@ fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
             .get(&chunk.chunk_id)
             .cloned()
             .unwrap_or_default(),
-        // Who else may see it is not for whoever found it.
-        attributes: Attributes {
-            access: None,
-            ..document.attributes.clone()
-        },
+        attributes,
         api: chunk.api.clone(),
         code: chunk.code.clone(),
         language: chunk.language.clone(),

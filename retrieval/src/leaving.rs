@@ -3,7 +3,7 @@
 //!
 //! Tier 1 filters, but a document may change between tier 1 and the reading of its texts, and ids
 //! of chunks survive a change of attributes. So the header that was read together with a text
-//! decides, every time.
+//! decides, every time, and with it the security level of the text's own section.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub async fn fetch(
     let stored = index.fetch(generation, chunks).await?;
     Ok(stored
         .into_iter()
-        .map(|stored| stored.filter(|stored| may_leave(&stored.document, filter)))
+        .map(|stored| stored.filter(|stored| chunk_may_leave(stored, filter)))
         .collect())
 }
 
@@ -65,8 +65,20 @@ pub async fn shows(
 /// What a caller may be told of a document's attributes: who else may see it is not for its readers.
 pub fn told(attributes: &Attributes, filter: &Filter) -> Attributes {
     let mut told = attributes.clone();
-    told.access = told.access.filter(|_| filter.viewer.is_none());
+    if filter.viewer.is_some() {
+        hide_rights(&mut told);
+    }
     told
+}
+
+/// Takes out who else may see a document, and which of its sections only some may see.
+pub fn hide_rights(attributes: &mut Attributes) {
+    attributes.access = None;
+    attributes.section_levels = None;
+}
+
+fn chunk_may_leave(stored: &StoredChunk, filter: &Filter) -> bool {
+    may_leave(&stored.document, filter) && filter.allows_level(stored.chunk.security_level)
 }
 
 /// Whether a caller may see a stored document under at least one name.

@@ -28,6 +28,7 @@ use crate::exact_name::{Naming, boosted};
 use crate::facets::{FacetReader, Reading};
 use crate::fine::{Fine, FineChunk, Lists};
 use crate::leaving;
+use crate::made_of::MadeOf;
 use crate::route::Route;
 use crate::serving::{Serving, SharedServing};
 use crate::{coarse, exact_name, fine, fusion, plan, preferences, rerank, unmet};
@@ -161,21 +162,15 @@ impl Retriever {
         Ok(leaving::shows(self.index.as_ref(), &serving, image, &filter).await?)
     }
 
-    /// Whether all of these documents are there and can be seen under the wishes: for texts that
-    /// were found before.
+    /// Whether all that a text of before was made of is there and can be seen under the wishes.
     pub async fn may_still_leave(
         &self,
-        document_ids: &[String],
+        made_of: &MadeOf,
         wishes: &Filter,
         principal: &Principal,
     ) -> SearchResult<bool> {
         let filter = self.filter(wishes, principal)?;
-        let stored = self.index.documents(None, document_ids).await?;
-        Ok(stored.into_iter().all(|stored| {
-            stored.is_some_and(|stored| {
-                !stored.deleted && leaving::may_leave(&stored.document, &filter)
-            })
-        }))
+        Ok(made_of.may_leave(self.index.as_ref(), &filter).await?)
     }
 
     /// What a principal can narrow a search by, with counts over what they may see; some seconds

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, limits};
+use crate::{Access, SectionLevel, limits};
 
 /// What a producer says about a document beside its content. Unknown names are refused; free ones
 /// go into `custom`. A value has at most 4096 bytes, names and values of all attributes together
@@ -54,6 +54,11 @@ pub struct Attributes {
     /// absent, whom the server's setting `documents_without_access` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
+    /// Rules that give sections security levels above the document's, by their headings. At most
+    /// 64. They hold where API keys are wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = limits::SECTION_LEVELS))]
+    pub section_levels: Option<Vec<SectionLevel>>,
     /// Milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<i64>,
@@ -68,7 +73,7 @@ pub struct Attributes {
 }
 
 /// Names of the attributes that are no `custom` ones.
-const OWN: [&str; 12] = [
+const OWN: [&str; 13] = [
     "author",
     "link",
     "product",
@@ -79,6 +84,7 @@ const OWN: [&str; 12] = [
     "language",
     "security_level",
     "access",
+    "section_levels",
     "created_at",
     "updated_at",
 ];
@@ -89,6 +95,16 @@ pub fn is_own_name(name: &str) -> bool {
 }
 
 impl Attributes {
+    /// The rules that give sections security levels.
+    pub fn section_rules(&self) -> &[SectionLevel] {
+        self.section_levels.as_deref().unwrap_or_default()
+    }
+
+    /// Raises the security level to at least this one.
+    pub fn raise_security_level(&mut self, least: u8) {
+        self.security_level = self.security_level.max(Some(least));
+    }
+
     /// The textual attributes that have a value, by name; `custom` ones are not among them.
     pub fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let named = [

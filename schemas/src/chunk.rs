@@ -107,10 +107,21 @@ pub struct Chunk {
     /// what stands between and after them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
+    /// Security level (密级), where it is above that of the document: the highest of all sections
+    /// that have text in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub security_level: Option<u8>,
     /// Ready tokens of title, section path and text, separated by one space: what the keyword side
     /// indexes.
     #[serde(default)]
     pub analyzed: String,
+}
+
+impl Chunk {
+    /// Its security level in a document: the higher of both; `None` where neither has one.
+    pub fn level_in(&self, document: &DocumentHeader) -> Option<u8> {
+        self.security_level.max(document.attributes.security_level)
+    }
 }
 
 /// The value of `chunks.tagged`.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{self, MAXIMUM_DOCUMENT_ID_BYTES};
 use crate::limits;
 use crate::near_duplicate::{Duplicate, is_zero};
-use crate::{Attributes, Edition, Error, ErrorKind, Result, strict};
+use crate::{Attributes, Edition, Error, ErrorKind, Result, section_level, strict};
 
 /// One document as published: the value of `documents.raw` and the body of `POST /v1/documents`.
 ///
@@ -180,6 +180,10 @@ pub struct DocumentHeader {
     /// The newer edition of the same work for which it steps aside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
+    /// The highest security level that its rules gave a section; none where there are no rules,
+    /// and before it is cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highest_section_level: Option<u8>,
     /// Priority of the source, from its profile: of near-duplicates of the same version the one of
     /// the higher priority is shown.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -190,6 +194,17 @@ pub struct DocumentHeader {
     /// When each stage finished with it.
     #[serde(default)]
     pub timeline: Vec<StageTime>,
+}
+
+impl DocumentHeader {
+    /// The security level of the document as a whole, all sections included. Before it is cut, that
+    /// of the strictest rule.
+    pub fn highest_level(&self) -> u8 {
+        let by_rules = || section_level::highest(self.attributes.section_rules());
+        let of_sections = self.highest_section_level.or_else(by_rules);
+        let highest = of_sections.max(self.attributes.security_level);
+        highest.unwrap_or(0)
+    }
 }
 
 /// What a document was made with, kept with every chunk.

@@ -163,6 +163,23 @@ impl Filter {
             })
     }
 
+    /// Whether a chunk of this security level may be seen, in a document that is allowed; one
+    /// without a level of its own may.
+    pub fn allows_level(&self, level: Option<u8>) -> bool {
+        let Some(level) = level else {
+            return true;
+        };
+        let clearance = self.viewer.as_ref().map(|viewer| viewer.clearance);
+        let maximums = [clearance, self.max_security_level];
+        maximums.into_iter().flatten().all(|most| level <= most)
+    }
+
+    /// Whether all of a document may be seen, every section included: for what is not divided by
+    /// sections, such as its file.
+    pub fn allows_whole(&self, document: &DocumentHeader) -> bool {
+        self.allows(document) && self.allows_level(Some(document.highest_level()))
+    }
+
     /// The conditions on terms of chunks, rights aside: each inner list is joined by OR, the outer by AND. An
     /// empty inner list matches nothing.
     pub fn term_conditions(&self) -> Vec<Vec<String>> {

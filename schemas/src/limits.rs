@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::document::TABLES_DATABASE;
 use crate::id::MAXIMUM_DOCUMENT_ID_BYTES;
-use crate::{Attributes, DocumentEvent, Error, ErrorKind, Result};
+use crate::{Attributes, DocumentEvent, Error, ErrorKind, Result, section_level};
 
 /// Longest name of a source, in bytes.
 pub const SOURCE_BYTES: usize = 1024;
@@ -35,6 +35,11 @@ pub const KNOWLEDGE_SET_BYTES: usize = 256;
 pub const ACCESS_NAMES: usize = 256;
 /// Longest name of a group or user, in bytes.
 pub const ACCESS_NAME_BYTES: usize = 256;
+
+/// Most rules by which a document gives its sections security levels.
+pub const SECTION_LEVELS: usize = 64;
+/// Longest heading in such a rule, in bytes.
+pub const SECTION_HEADING_BYTES: usize = 256;
 
 /// Longest value of a document's own metadata that goes along with it, in bytes.
 pub const METADATA_VALUE_BYTES: usize = 1024;
@@ -90,6 +95,7 @@ pub fn check_attributes(attributes: &Attributes) -> Result<()> {
     if let Some(access) = &attributes.access {
         access.check()?;
     }
+    section_level::check(attributes.section_rules())?;
     size("attributes", all_bytes, ATTRIBUTES_BYTES)
 }
 

@@ -345,6 +345,7 @@ fn operation(id: u64) -> Operation {
         language: None,
         parent_summary: None,
         images: vec![],
+        security_level: None,
         analyzed,
     };
     let document = DocumentHeader {
@@ -389,6 +390,7 @@ fn dump(path: &Path) {
         for (place, (chunk, vectors)) in chunks.into_iter().zip(&vectors).enumerate() {
             let text = chunk.analyzed.clone();
             let chunk = Chunk {
+                security_level: None,
                 analyzed: String::new(),
                 ..chunk
             };

@@ -171,6 +171,7 @@ fn chunk(id: usize, analyzed: String) -> Chunk {
         language: None,
         parent_summary: None,
         images: vec![],
+        security_level: None,
         analyzed,
     }
 }

@@ -132,6 +132,7 @@ fn operation(number: u64) -> Operation {
         language: None,
         parent_summary: None,
         images: Vec::new(),
+        security_level: None,
         analyzed: word,
     };
     let document = DocumentHeader {

@@ -87,6 +87,7 @@ fn replace(id: &str, version: u64, body: &str, picture: &str) -> Operation {
         language: None,
         parent_summary: None,
         images: vec![picture.to_owned()],
+        security_level: None,
         analyzed: "a".into(),
     };
     let document = DocumentHeader {

@@ -95,6 +95,7 @@ fn operation(document: u64) -> Operation {
         language: None,
         parent_summary: None,
         images: Vec::new(),
+        security_level: None,
         analyzed: format!("a wort{} d{document}", document * 7 + ordinal),
     };
     let chunks: Vec<Chunk> = (0..4).map(chunk).collect();

@@ -132,6 +132,7 @@ fn chunk(id: u128, analyzed: &str) -> Chunk {
         language: None,
         parent_summary: None,
         images: vec![],
+        security_level: None,
         analyzed: analyzed.into(),
     }
 }

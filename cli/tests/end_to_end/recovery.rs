@@ -267,6 +267,7 @@ fn replace(document: DocumentHeader, settings: &IndexSettings) -> Operation {
         ordinal: 0,
         section_path: vec![document.title.clone()],
         tokens: 120,
+        security_level: None,
         analyzed: text.to_lowercase(),
         text,
         parent_id: None,

@@ -11,6 +11,7 @@ use tributary_schemas::code_entry::{CodeEntry, DescribedBy};
 use tributary_schemas::{Chunk, ChunkId, ChunkKind, CleanDocument};
 
 use super::count;
+use super::levels::{SectionLevels, summary_for};
 use crate::descriptions::WantedDescription;
 use crate::markdown::{ImagePlace, Outline};
 use crate::summaries::WantedSummary;
@@ -22,6 +23,8 @@ pub struct Cut {
     document_title: String,
     /// Why it is cut in another way than asked for.
     pub(super) fallback: Option<String>,
+    highest_section_level: Option<u8>,
+    security_level: Option<u8>,
     planned: Vec<Planned>,
     wanted: Vec<WantedSummary>,
 }
@@ -48,6 +51,8 @@ struct Planned {
     api: Option<Box<ApiEntry>>,
     code: Option<Box<CodeEntry>>,
     language: Option<String>,
+    /// The highest of its sections.
+    section_level: u8,
     text: Text,
 }
 
@@ -63,6 +68,20 @@ impl Cut {
     /// How it was cut instead, where the strategy found nothing of its own in it.
     pub fn fallback(&self) -> Option<&str> {
         self.fallback.as_deref()
+    }
+
+    /// The highest security level of any section; `None` where the document has no rules for them.
+    pub fn highest_section_level(&self) -> Option<u8> {
+        self.highest_section_level
+    }
+
+    /// With every chunk at that level: where what is known of one is read from all of the document.
+    pub(super) fn at_highest_level(mut self) -> Self {
+        let highest = self.highest_section_level.unwrap_or(0);
+        for planned in &mut self.planned {
+            planned.section_level = highest;
+        }
+        self
     }
 
     /// Summaries that stand for sections, in document order: those above before those below.
@@ -125,31 +144,33 @@ impl Cut {
                 .code
                 .map(|entry| described(entry, descriptions.next().flatten()));
             let chunk_id = ids.next(planned.kind, &planned.section_path, &identity(&text, &code));
-            let parent = planned.parent.and_then(|parent| chunks.get_mut(parent));
-            let above = parent.map(|parent| {
-                parent.child_ids.push(chunk_id);
-                let is_summary = parent.kind == ChunkKind::Summary;
-                (parent.chunk_id, is_summary.then(|| parent.text.clone()))
-            });
-            let (parent_id, parent_summary) = above.unzip();
-            chunks.push(Chunk {
+            let is_above = |level: &u8| *level > self.security_level.unwrap_or(0);
+            let mut chunk = Chunk {
                 chunk_id,
                 kind: planned.kind,
                 ordinal: u32::try_from(chunks.len()).unwrap_or(u32::MAX),
                 section_path: planned.section_path,
                 text,
                 tokens: u32::try_from(tokens).unwrap_or(u32::MAX),
-                parent_id,
+                parent_id: None,
                 child_ids: Vec::new(),
                 pages: planned.pages,
                 is_continuation: planned.is_continuation,
-                parent_summary: parent_summary.flatten(),
+                parent_summary: None,
                 images: planned.images,
                 api: planned.api,
                 code,
                 language: planned.language,
+                security_level: Some(planned.section_level).filter(is_above),
                 analyzed: String::new(),
-            });
+            };
+            let parent = planned.parent.and_then(|parent| chunks.get_mut(parent));
+            if let Some(parent) = parent {
+                parent.child_ids.push(chunk_id);
+                chunk.parent_id = Some(parent.chunk_id);
+                chunk.parent_summary = summary_for(parent, &chunk);
+            }
+            chunks.push(chunk);
         }
         chunks
     }
@@ -159,18 +180,18 @@ impl Cut {
 /// now, in links and summaries above, too.
 pub(crate) fn renewed(document_id: &str, mut chunks: Vec<Chunk>) -> Vec<Chunk> {
     let mut ids = Ids::new(document_id);
-    let mut by_old: HashMap<ChunkId, (ChunkId, Option<String>)> = HashMap::new();
+    let mut by_old: HashMap<ChunkId, Chunk> = HashMap::new();
     for chunk in &mut chunks {
         let identity = identity(&chunk.text, &chunk.code);
         let id = ids.next(chunk.kind, &chunk.section_path, &identity);
-        let summary = (chunk.kind == ChunkKind::Summary).then(|| chunk.text.clone());
-        by_old.insert(std::mem::replace(&mut chunk.chunk_id, id), (id, summary));
+        let old = std::mem::replace(&mut chunk.chunk_id, id);
+        by_old.insert(old, chunk.clone());
     }
-    let renew = |old: &ChunkId| by_old.get(old).map(|(id, _)| *id);
+    let renew = |old: &ChunkId| by_old.get(old).map(|renewed| renewed.chunk_id);
     for chunk in &mut chunks {
         let above = chunk.parent_id.and_then(|above| by_old.get(&above));
-        chunk.parent_summary = above.and_then(|(_, summary)| summary.clone());
-        chunk.parent_id = above.map(|(id, _)| *id);
+        chunk.parent_summary = above.and_then(|above| summary_for(above, chunk));
+        chunk.parent_id = above.map(|above| above.chunk_id);
         chunk.child_ids = chunk.child_ids.iter().filter_map(renew).collect();
     }
     chunks
@@ -240,6 +261,9 @@ pub(super) struct Draft {
     pub tokens: usize,
     /// Bytes of the source that it stands for; gives the pages.
     pub range: Range<usize>,
+    /// Bytes of the part that it is cut from, `range` among them: its path may say what stands
+    /// anywhere in it.
+    pub part: Range<usize>,
     /// Position of the chunk above in the result.
     pub parent: Option<usize>,
     pub is_continuation: bool,
@@ -252,24 +276,35 @@ pub(super) struct Draft {
 /// Collects what a document is cut into, in document order.
 pub(super) struct Assembly<'a> {
     clean: &'a CleanDocument,
+    levels: SectionLevels,
     cut: Cut,
 }
 
 impl<'a> Assembly<'a> {
     pub fn new(clean: &'a CleanDocument) -> Self {
+        let levels = SectionLevels::of(clean);
         Self {
             clean,
             cut: Cut {
                 document_id: clean.document.document_id.clone(),
                 document_title: clean.document.title.clone(),
+                highest_section_level: levels.highest(),
+                security_level: clean.document.attributes.security_level,
                 ..Cut::default()
             },
+            levels,
         }
+    }
+
+    /// What the rules make of the document's sections.
+    pub fn levels(&self) -> &SectionLevels {
+        &self.levels
     }
 
     /// Adds a chunk and returns its position.
     pub fn push(&mut self, draft: Draft, images: &[ImagePlace]) -> usize {
         let planned = Planned {
+            section_level: self.levels.within(&draft.part),
             kind: draft.kind,
             section_path: draft.section_path,
             pages: self.pages(&draft.range),
@@ -287,6 +322,7 @@ impl<'a> Assembly<'a> {
     /// Adds a chunk whose text is a summary that is yet to be written.
     pub fn push_summary(&mut self, wanted: WantedSummary, parent: Option<usize>) -> usize {
         let planned = Planned {
+            section_level: self.levels.within(&wanted.range),
             kind: ChunkKind::Summary,
             section_path: wanted.section_path.clone(),
             pages: self.pages(&wanted.range),

@@ -43,11 +43,20 @@ pub(super) fn chunk(
         if own.is_empty() {
             continue;
         }
-        let begins = section.level <= DEEPEST_LEVEL;
+        let bytes = outline.span(own.clone());
+        let has_other_level = |blocks: &std::ops::Range<usize>| {
+            let (before, levels) = (outline.span(blocks.clone()), parts.levels());
+            levels.within(&before) != levels.within(&bytes)
+        };
+        let has_other_level = open.as_ref().is_some_and(|(_, open)| has_other_level(open));
+        let begins = section.level <= DEEPEST_LEVEL || has_other_level;
         match open.take() {
             // A heading alone goes with the first section below it, and gives it no title.
             Some((first, blocks))
-                if begins && is_heading_alone(&outline, &blocks) && holds(first, index) =>
+                if begins
+                    && !has_other_level
+                    && is_heading_alone(&outline, &blocks)
+                    && holds(first, index) =>
             {
                 open = Some((index, blocks.start..own.end));
             }

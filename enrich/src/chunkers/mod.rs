@@ -8,6 +8,7 @@ mod code;
 mod faq;
 mod headings;
 mod leaves;
+mod levels;
 mod parts;
 mod sections;
 mod slides;
@@ -20,6 +21,7 @@ pub use tributary_taxonomy::ChunkStrategy as Strategy;
 
 pub(crate) use self::assemble::renewed;
 pub use self::assemble::{Cut, ModelTexts};
+pub(crate) use self::levels::summary_for;
 use crate::config::ChunkerConfig;
 use crate::summaries::extractive;
 
@@ -46,9 +48,15 @@ pub fn cut(
         _ if clean.markdown.trim().is_empty() => return whole::chunk_title(clean, tokens),
         Strategy::Sections => return by_sections(clean, config, tokens),
         Strategy::Whole => return whole::chunk(clean, tokens),
-        Strategy::Api => (api::chunk(clean, config, tokens), "api entry"),
+        Strategy::Api => (
+            api::chunk(clean, config, tokens).map(Cut::at_highest_level),
+            "api entry",
+        ),
         Strategy::Faq => (faq::chunk(clean, config, tokens), "questions"),
-        Strategy::Code => (code::chunk(clean, config, tokens), "definition"),
+        Strategy::Code => (
+            code::chunk(clean, config, tokens).map(Cut::at_highest_level),
+            "definition",
+        ),
         Strategy::Headings => (
             headings::chunk(clean, config, tokens),
             "heading of level 2 or 3",

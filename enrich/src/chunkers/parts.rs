@@ -9,6 +9,7 @@ use tributary_schemas::{ChunkKind, CleanDocument};
 
 use super::assemble::{Assembly, Draft, excerpt};
 use super::leaves::{self, Limits, Measure};
+use super::levels::SectionLevels;
 use super::{Cut, count};
 use crate::config::ChunkerConfig;
 use crate::markdown::Outline;
@@ -78,6 +79,11 @@ impl<'a> Parts<'a> {
         self.outline.path(section, &self.clean.document.title)
     }
 
+    /// What the rules make of the document's sections.
+    pub fn levels(&self) -> &SectionLevels {
+        self.assembly.levels()
+    }
+
     /// Tokens of a run of blocks.
     pub fn tokens_of(&self, blocks: &Range<usize>) -> usize {
         let counts = self.counts.get(blocks.clone()).unwrap_or_default();
@@ -100,6 +106,7 @@ impl<'a> Parts<'a> {
             section_path: part.section_path,
             text,
             tokens,
+            part: range.clone(),
             range,
             parent: part.parent,
             is_continuation: false,
@@ -116,6 +123,7 @@ impl<'a> Parts<'a> {
             tokens: self.tokens,
         };
         let pieces = leaves::cut(self.outline, part.blocks.clone(), &self.counts, measure);
+        let bytes = self.outline.span(part.blocks);
         let mut first = None;
         for (at, piece) in pieces.into_iter().enumerate() {
             let (text, images) = excerpt(self.outline, &piece.range);
@@ -128,6 +136,7 @@ impl<'a> Parts<'a> {
                 text,
                 tokens: piece.tokens,
                 range: piece.range,
+                part: bytes.clone(),
                 parent: part.parent,
                 is_continuation: at > 0 || piece.is_block,
                 // What was read of the whole belongs to its beginning.

@@ -104,7 +104,7 @@ impl<'a> Cutter<'a> {
         if self.is_only_a_frame(index, section) {
             return index + 1;
         }
-        if self.tokens_of(&section.blocks) <= limit {
+        if self.tokens_of(&section.blocks) <= limit && !self.is_mixed(section) {
             self.whole_section(section, place);
             return section.sections_end;
         }
@@ -147,6 +147,13 @@ impl<'a> Cutter<'a> {
         self.outline.text(range).trim()
     }
 
+    /// Whether some sections in it have other security levels than others: they become no chunk
+    /// together.
+    fn is_mixed(&self, section: &Section) -> bool {
+        let bytes = self.outline.span(section.blocks.clone());
+        self.assembly.levels().are_mixed_in(&bytes)
+    }
+
     /// The document around a single top section with all the text needs no chunk of its own.
     fn is_only_a_frame(&self, index: usize, section: &Section) -> bool {
         let only_child = self
@@ -178,6 +185,7 @@ impl<'a> Cutter<'a> {
             section_path: place.path,
             text,
             tokens,
+            part: range.clone(),
             range,
             parent: place.parent,
             is_continuation: false,
@@ -209,6 +217,7 @@ impl<'a> Cutter<'a> {
                 section_path: place.path.clone(),
                 text,
                 tokens: piece.tokens,
+                part: piece.range.clone(),
                 range: piece.range,
                 parent: place.parent,
                 is_continuation,

@@ -152,6 +152,7 @@ impl Deck<'_> {
             text,
             tokens: part.tokens,
             range: base + part.range.start..base + part.range.end,
+            part: base..base + outline.source.len(),
             parent: None,
             is_continuation: part.is_continuation,
             api: None,

@@ -16,7 +16,7 @@ use self::unclosed::merge_unclosed;
 
 /// Longest title kept in a section path, in characters; the heading line itself stays whole in the
 /// text.
-const MAXIMUM_TITLE_CHARACTERS: usize = 200;
+pub(crate) const MAXIMUM_TITLE_CHARACTERS: usize = 200;
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {

@@ -59,6 +59,7 @@ pub fn embedded(document: DocumentHeader, texts: &[String]) -> EmbeddedDocument 
         language: None,
         parent_summary: None,
         images: Vec::new(),
+        security_level: None,
         analyzed: text.clone(),
     };
     let chunks = texts.iter().enumerate().map(chunk).collect();

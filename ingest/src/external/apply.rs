@@ -10,6 +10,7 @@ use tributary_schemas::external_step::{ExternalReply, ExternalRequest};
 use tributary_schemas::{CleanDocument, Result, limits};
 
 use crate::cleaners::normalize_text;
+use crate::lost_headings;
 
 /// What a step changed of a document, for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -72,8 +73,11 @@ pub(super) fn apply(
     add_tags(&mut document.tags, reply.tags);
     merge(&mut clean.metadata, reply.metadata);
     if let Some(markdown) = reply.markdown.filter(|text| *text != request.markdown) {
+        let rules = document.attributes.section_rules().to_vec();
+        let headings = lost_headings::Before::new(rules, &clean.markdown);
         let marked = normalize_text(&pages::mark(&markdown));
         (clean.markdown, clean.page_starts) = pages::take_out(&marked);
+        headings.guard(&clean.markdown, &mut clean.document.attributes);
     }
     Ok(differences(step, &before, clean))
 }
@@ -180,6 +184,25 @@ mod tests {
             .chain(moved.iter().skip(1).map(|start| start + shift))
             .collect();
         assert_eq!(clean.page_starts, moved);
+    }
+
+    #[test]
+    fn a_closed_heading_that_the_answer_lacks_closes_the_document() {
+        let level = |markdown: &str| {
+            let mut clean = document();
+            clean.document.attributes.section_levels =
+                Some(vec![tributary_schemas::SectionLevel {
+                    heading: "two".to_owned(),
+                    security_level: 3,
+                }]);
+            let request = request(&clean);
+            let reply = json!({"document_id": "d", "version": 7, "markdown": markdown});
+            let reply = super::super::read(reply.to_string().as_bytes()).unwrap();
+            apply("s", &mut clean, &request, reply).unwrap();
+            clean.document.attributes.security_level
+        };
+        assert_eq!(level("# Other\n\n## Two\n\ntext\n"), None);
+        assert_eq!(level("# Other\n\ntext\n"), Some(3));
     }
 
     #[test]

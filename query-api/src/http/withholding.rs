@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
-use tributary_retrieval::{Principal, Retriever};
+use tributary_retrieval::{MadeOf, Principal, Retriever};
 use tributary_schemas::ask::AskFailure;
 use tributary_schemas::conversation::{Turn, TurnState};
 use tributary_schemas::{Error, ErrorKind, Filter, Result};
@@ -14,6 +14,9 @@ use tributary_schemas::{Error, ErrorKind, Filter, Result};
 use super::caller::Caller;
 use crate::audit::{self, Trail};
 use crate::server::ServerState;
+
+/// Where near-duplicates of a document are named.
+const FAMILY: &str = "family";
 
 /// Decides what of kept answers somebody is shown.
 pub struct Withholding {
@@ -69,14 +72,14 @@ impl Withholding {
         if self.principal.viewer.is_none() {
             return Ok(false);
         }
-        let documents = documents(said)?;
-        if documents.is_empty() {
+        let made_of = made_of(said)?;
+        if made_of.is_empty() {
             return Ok(false);
         }
         let everything = Filter::default();
         let may_leave = self
             .retriever
-            .may_still_leave(&documents, &everything, &self.principal);
+            .may_still_leave(&made_of, &everything, &self.principal);
         match may_leave.await {
             Ok(may_leave) => Ok(!may_leave),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
@@ -94,60 +97,86 @@ fn withheld() -> AskFailure {
     }
 }
 
-/// Every document that an answer names, wherever: sources, tables, sides, sections. Pages of the
-/// web are none.
-fn documents(answer: &impl Serialize) -> Result<Vec<String>> {
+/// Every document that an answer names, wherever: sources, tables, sides, sections, and the chunks
+/// of it that are named. Pages of the web are none.
+fn made_of(answer: &impl Serialize) -> Result<MadeOf> {
     let value = serde_json::to_value(answer).map_err(|error| {
         let what = format!("an answer cannot be looked through: {error}");
         Error::new(ErrorKind::Internal, what)
     })?;
-    let mut found = BTreeSet::new();
-    collect(&value, &mut found);
-    Ok(found.into_iter().collect())
+    let mut found = MadeOf::default();
+    collect(&value, None, &mut found);
+    Ok(found)
 }
 
 /// The same for any answer; nothing for what cannot be written.
 pub(crate) fn documents_of(answer: &impl Serialize) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
+    let mut found = MadeOf::default();
     if let Ok(value) = serde_json::to_value(answer) {
-        collect(&value, &mut found);
+        collect(&value, None, &mut found);
     }
-    found
+    found.documents().map(str::to_owned).collect()
 }
 
-fn collect(value: &Value, found: &mut BTreeSet<String>) {
+/// `document` is the one that what stands around the value is of.
+fn collect(value: &Value, document: Option<&str>, found: &mut MadeOf) {
     match value {
-        Value::Array(values) => values.iter().for_each(|value| collect(value, found)),
+        Value::Array(values) => values
+            .iter()
+            .for_each(|value| collect(value, document, found)),
         Value::Object(fields) => {
             let is_live = fields.get("live").is_some_and(Value::is_object);
-            match fields.get("document_id") {
-                Some(Value::String(id)) if !is_live && !id.is_empty() => {
-                    found.insert(id.clone());
-                }
-                _ => {}
+            let text = |name| fields.get(name).and_then(Value::as_str);
+            let own = text("document_id").filter(|id| !is_live && !id.is_empty());
+            let document = own.or(document.filter(|_| !is_live));
+            match (document, text("chunk_id").map(str::parse)) {
+                (Some(document), Some(Ok(chunk))) => found.add_chunk(document, chunk),
+                (Some(document), Some(Err(_))) => found.add_whole(document),
+                _ => own.into_iter().for_each(|own| found.add_whole(own)),
             }
-            fields.values().for_each(|value| collect(value, found));
+            for (name, value) in fields {
+                match name.as_str() {
+                    FAMILY => add_names(value, found),
+                    _ => collect(value, document, found),
+                }
+            }
         }
         _ => {}
     }
 }
 
+/// Near-duplicates are named and nothing of them is shown.
+fn add_names(family: &Value, found: &mut MadeOf) {
+    let members = family.as_array().into_iter().flatten();
+    let ids = members.filter_map(|member| member.get("document_id")?.as_str());
+    ids.for_each(|id| found.add_name(id));
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use tributary_schemas::ChunkId;
 
     use super::*;
 
     #[test]
     fn documents_are_found_wherever_an_answer_names_them() {
+        let chunk = ChunkId(7).to_string();
         let answer = json!({
-            "sources": [{"document_id": "a", "live": null}, {"document_id": "w", "live": {"url": "u"}}],
+            "sources": [{"document_id": "a", "live": null, "chunk_id": chunk}, {"document_id": "w", "live": {"url": "u"}}],
             "table": {"tables": [{"document_id": "b"}]},
-            "sides": [{"sources": [{"document_id": "c", "family": [{"document_id": "d"}]}]}],
+            "sides": [{"sources": [{"document_id": "c", "chunk_id": chunk, "parent": {"chunk_id": ChunkId(8).to_string()},
+                "family": [{"document_id": "d"}]}]}],
+            "odd": {"document_id": "e", "chunk_id": "none"},
             "document_ids": "not one",
         });
-        let mut found = BTreeSet::new();
-        collect(&answer, &mut found);
-        assert_eq!(Vec::from_iter(found), ["a", "b", "c", "d"]);
+        let mut expected = MadeOf::default();
+        expected.add_chunk("a", ChunkId(7));
+        expected.add_chunk("c", ChunkId(7));
+        expected.add_chunk("c", ChunkId(8));
+        expected.add_whole("b");
+        expected.add_name("d");
+        expected.add_whole("e");
+        assert_eq!(made_of(&answer), Ok(expected));
     }
 }

@@ -1,11 +1,13 @@
 //! Who may see which document: each has a word of its own, and no byte of any answer may hold the
-//! word of a document that the key may not see, while rights change and documents come and go.
+//! word of a document that the key may not see, while rights change and documents come and go. The
+//! same for a section of each, which has a security level of its own.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use tributary_query_api::config::{DocumentsWithoutAccess, NetworkAccess, ServerConfig};
-use tributary_schemas::{Access, DocumentHeader, State, Viewer};
+use tributary_schemas::document::TABLES_DATABASE;
+use tributary_schemas::{Access, ChunkId, DocumentHeader, SectionLevel, State, Viewer};
 use tributary_store::keys::{Grant, NewKey};
 use tributary_store::search_index::Operation;
 
@@ -28,6 +30,10 @@ struct World {
     readers: Vec<Reader>,
     /// Version and rights of those that are there.
     documents: BTreeMap<usize, (u64, Option<Access>, Option<u8>)>,
+    /// Level of the closed section of those that have one.
+    sections: BTreeMap<usize, u8>,
+    /// Files and tables of documents with one: each path with the document and its version.
+    files: Vec<(usize, String)>,
     random: u64,
 }
 
@@ -52,6 +58,11 @@ fn word(number: usize, version: u64) -> String {
     format!("kanarienvogel{number}v{version}x")
 }
 
+/// What its closed section has, and all that is made of the whole.
+fn closed_word(number: usize, version: u64) -> String {
+    format!("sektionsvogel{number}v{version}x")
+}
+
 fn image(number: usize) -> String {
     format!("blob:{number:064}")
 }
@@ -68,6 +79,8 @@ impl World {
             keyed,
             readers: Vec::new(),
             documents: BTreeMap::new(),
+            sections: BTreeMap::new(),
+            files: Vec::new(),
             random: 7,
         };
         for (groups, clearance) in [
@@ -153,6 +166,10 @@ impl World {
             self.delete(number, version).await;
         } else {
             let (access, level) = self.any_access();
+            match self.random(4) {
+                0 => self.sections.remove(&number),
+                level => self.sections.insert(number, level as u8),
+            };
             self.write(number, version, access, level).await;
         }
     }
@@ -203,6 +220,28 @@ impl World {
         document.source_path = word.to_owned();
         document.fingerprint = "f".to_owned();
         chunks[0].images = vec![image(number)];
+        let mut vectors = vectors;
+        if let Some(level) = self.sections.get(&number).copied() {
+            let word = closed_word(number, version);
+            let mut closed = chunks[1].clone();
+            closed.chunk_id = ChunkId::derive(&id(number), "leaf", &[], "closed", 0);
+            closed.ordinal = 2;
+            closed.section_path = vec![format!("Closed {word}")];
+            closed.text = format!("Closed remarks on the secret budget of the plan: {word}.");
+            closed.analyzed = format!("{} {word}", chunks[1].analyzed);
+            closed.images = vec![image(number + 100)];
+            closed.security_level =
+                (Some(level) > document.attributes.security_level).then_some(level);
+            chunks[0].child_ids.push(closed.chunk_id);
+            chunks.push(closed);
+            vectors.push(vectors[1].clone());
+            document.attributes.section_levels = Some(vec![SectionLevel {
+                heading: format!("Closed {word}*"),
+                security_level: level,
+            }]);
+            document.highest_section_level = Some(level);
+            self.keep_files(number, &word, &mut document).await;
+        }
         let header: DocumentHeader = (*document).clone();
         let kept = &self.keyed.server.kept;
         kept.index.apply(vec![Operation::Replace {
@@ -212,6 +251,32 @@ impl World {
         }]);
         kept.report_document(&header, State::Indexed).await;
         self.documents.insert(number, (version, access, level));
+    }
+
+    /// The original and the tables of a document, which have all that is in it.
+    async fn keep_files(&mut self, number: usize, word: &str, document: &mut DocumentHeader) {
+        let blobs = self.keyed.server.kept.blobs();
+        let original = format!("# Closed {word}").into_bytes();
+        document.original = Some(blobs.put(original.into()).await.unwrap());
+        let tables = format!("SQLite format 3\0{word}").into_bytes();
+        let tables = blobs.put(tables.into()).await.unwrap();
+        let path = tables.replace("blob:", "/v1/tables/");
+        let query = id(number).replace('/', "%2F");
+        self.files
+            .push((number, format!("{path}?document={query}")));
+        document.metadata = BTreeMap::from([
+            (TABLES_DATABASE.to_owned(), tables),
+            ("summary".to_owned(), word.to_owned()),
+        ]);
+    }
+
+    /// Whether they see the closed section of a document.
+    fn sees_section(&self, reader: &Reader, number: usize) -> bool {
+        let Some(level) = self.sections.get(&number) else {
+            return false;
+        };
+        let viewer = reader.viewer.as_ref();
+        self.sees(reader, number) && viewer.is_none_or(|viewer| *level <= viewer.clearance)
     }
 
     fn sees(&self, reader: &Reader, number: usize) -> bool {
@@ -295,9 +360,21 @@ impl World {
                 Some(json!({"jsonrpc": "2.0", "id": 1, "method": "resources/list"})),
             ),
         ];
+        for (_, path) in &self.files {
+            calls.push(("GET", path.clone(), None));
+        }
         for number in 0..DOCUMENTS {
             let id = id(number);
             calls.push(("GET", format!("/v1/documents/{id}?passages=true"), None));
+            calls.push(("GET", format!("/v1/documents/{id}/pages/1"), None));
+            calls.push((
+                "POST",
+                "/v1/search".to_owned(),
+                Some(
+                    json!({"query": "closed remarks on the secret budget of the plan",
+                    "neighbours": 3, "parents": true, "filter": {"document_ids": [id]}}),
+                ),
+            ));
             calls.push(("GET", format!("/v1/documents/{id}/original"), None));
             calls.push((
                 "GET",
@@ -320,12 +397,39 @@ impl World {
         read
     }
 
+    /// The same for closed sections.
+    fn check_section(&self, reader: &Reader, number: usize, read: &str) -> (usize, usize) {
+        let any_version = format!("sektionsvogel{number}v");
+        let current = self.documents.get(&number).map(|(version, ..)| *version);
+        if let Some(version) = current.filter(|_| self.sees_section(reader, number)) {
+            let word = closed_word(number, version);
+            let times = read.matches(&word).count();
+            assert!(times >= 3, "{word} is for {:?}: {times}", reader.viewer);
+            return (1, 0);
+        }
+        if reader.viewer.is_none() {
+            return (0, 0);
+        }
+        let place = read.find(&any_version);
+        assert_eq!(
+            place.map(|at| read.get(at.saturating_sub(300)..(at + 60).min(read.len()))),
+            None,
+            "the section of {number} {:?} {:?} is not for {:?}",
+            self.documents.get(&number),
+            self.sections.get(&number),
+            reader.viewer
+        );
+        (0, 1)
+    }
+
     /// No word of what may not be read, and those of what may be; how many of each.
     async fn check(&self) -> (usize, usize) {
         let (mut seen, mut unseen) = (0, 0);
         for reader in &self.readers {
             let read = self.read_all(&reader.key).await;
             for number in 0..DOCUMENTS {
+                let (of_section, not_of_section) = self.check_section(reader, number, &read);
+                (seen, unseen) = (seen + of_section, unseen + not_of_section);
                 let any_version = format!("kanarienvogel{number}v");
                 let current = self.documents.get(&number).map(|(version, ..)| *version);
                 if let Some(version) = current.filter(|_| self.sees(reader, number)) {
@@ -497,4 +601,36 @@ async fn kept_answers_are_withheld_when_rights_are_taken_away() {
         .ask(&key, "GET", &format!("/v1/ask/{turn}"), None)
         .await;
     assert!(!on.body.contains("kanarienvogel"), "{on:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_section_that_is_closed_later_is_withheld_from_what_was_kept() {
+    let mut world = World::start(DocumentsWithoutAccess::Administrators).await;
+    world.sections.insert(1, 1);
+    world.write(1, 5, for_group("a"), None).await;
+    let key = world.readers[1].key.clone();
+    let word = closed_word(1, 5);
+    let original = format!("/v1/documents/{}/original", id(1));
+    let answer = world.ask(&key, "GET", &original, None).await;
+    assert!(answer.body.contains(&word), "{answer:?}");
+    let made = world
+        .ask(&key, "POST", "/v1/conversations", Some(json!({})))
+        .await;
+    let conversation = made.json()["id"].as_str().unwrap().to_owned();
+    let question = json!({"question": format!("What are the closed remarks {word}?"), "conversation_id": conversation});
+    let answer = world.ask(&key, "POST", "/v1/ask", Some(question)).await;
+    let said = "Closed remarks on the secret budget";
+    assert!(answer.body.contains(said), "{answer:?}");
+    let turns = format!("/v1/conversations/{conversation}/turns");
+    let kept = world.ask(&key, "GET", &turns, None).await;
+    assert!(kept.body.contains(said), "{kept:?}");
+    world.sections.insert(1, 2);
+    world.write(1, 6, for_group("a"), None).await;
+    let kept = world.ask(&key, "GET", &turns, None).await;
+    assert!(!kept.body.contains(said), "{kept:?}");
+    let closed = world.ask(&key, "GET", &original, None).await;
+    world.sections.remove(&1);
+    world.write(1, 7, for_group("a"), None).await;
+    let absent = world.ask(&key, "GET", &original, None).await;
+    assert_eq!((closed.status, closed.body), (404, absent.body));
 }

@@ -68,8 +68,14 @@ impl Document {
 
     fn is_family(&self, other: &Self, limits: FoldLimits) -> bool {
         self.named == other.named
+            && have_same_section_levels(&self.shown, &other.shown)
             && self.similarity(other) >= least_similarity(&self.shown, &other.shown, limits)
     }
+}
+
+/// Who may see which section of a document is among its rights, and families are within rights.
+pub(super) fn have_same_section_levels(left: &DocumentHeader, right: &DocumentHeader) -> bool {
+    left.attributes.section_rules() == right.attributes.section_rules()
 }
 
 /// How similar two documents must be to be one family.

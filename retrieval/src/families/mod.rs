@@ -13,7 +13,7 @@ use tributary_schemas::{DocumentHeader, Filter, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
 
 use self::answering::{answering, family_member, most_similar_first};
-use self::joining::{Document, join_families, least_similarity};
+use self::joining::{Document, have_same_section_levels, join_families, least_similarity};
 use crate::exact_name::Naming;
 use crate::leaving::visible;
 
@@ -136,8 +136,11 @@ pub async fn of_document(
     let found = index
         .documents_with(None, &terms, MAXIMUM_LOOKED_AT)
         .await?;
-    let is_another =
-        |other: &&DocumentHeader| other.document_id != document.document_id && filter.allows(other);
+    let is_another = |other: &&DocumentHeader| {
+        other.document_id != document.document_id
+            && have_same_section_levels(document, other)
+            && filter.allows(other)
+    };
     let others = found.iter().map(|found| &found.document).filter(is_another);
     let mut family: Vec<FamilyMember> = others
         .filter_map(|other| similarity(other).map(|similarity| family_member(other, similarity)))
@@ -198,6 +201,7 @@ mod tests {
             language: None,
             parent_summary: None,
             images: Vec::new(),
+            security_level: None,
             analyzed: String::new(),
         };
         (

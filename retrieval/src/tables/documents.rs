@@ -164,11 +164,12 @@ impl Retriever {
     }
 }
 
-/// A document that is there, that the filter allows, that no newer edition replaces, and that has
+/// A document that is there, all of whose sections the filter allows, that no newer edition replaces, and that has
 /// tables.
 fn of(stored: IndexedDocument, filter: &Filter) -> Option<TableDocument> {
     let header = stored.document;
-    let is_there = !stored.deleted && filter.allows(&header) && header.superseded_by.is_none();
+    let is_seen = filter.is_unrestricted() || filter.allows_whole(&header);
+    let is_there = !stored.deleted && is_seen && header.superseded_by.is_none();
     let blob = header.metadata.get(TABLES_DATABASE).filter(|_| is_there)?;
     Some(TableDocument {
         blob: blob.clone(),

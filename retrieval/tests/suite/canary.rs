@@ -25,7 +25,7 @@ use tributary_retrieval::{DocumentParts, Principal, Retriever};
 use tributary_schemas::near_duplicate::Duplicate;
 use tributary_schemas::search::{SearchRequest, SearchResponse};
 use tributary_schemas::{
-    Access, Attributes, Chunk, ChunkId, ChunkKind, DocumentHeader, Result, Viewer,
+    Access, Attributes, Chunk, ChunkId, ChunkKind, DocumentHeader, Filter, Result, Viewer,
 };
 use tributary_store::search_index::embedded::{Config, EmbeddedIndex};
 use tributary_store::search_index::{Operation, SharedSearchIndex};
@@ -160,6 +160,7 @@ fn replace(document: u64, version: u64, forbidden: bool) -> Operation {
         language: None,
         parent_summary: None,
         images: Vec::new(),
+        security_level: None,
         analyzed: common::analyzer().analyze(text).join(" "),
     };
     let chunks: Vec<Chunk> = texts.iter().enumerate().map(chunk).collect();
@@ -187,6 +188,72 @@ fn rounds() -> [Vec<(DocumentHeader, Operation)>; 2] {
             })
             .collect()
     })
+}
+
+/// What is searched while it changes.
+#[derive(Clone, Copy)]
+struct Scene {
+    rounds: fn() -> [Vec<(DocumentHeader, Operation)>; 2],
+    request: fn(u64) -> (SearchRequest, Principal),
+    /// Whose view of a document is looked at.
+    viewer: fn(u64) -> Principal,
+}
+
+const DOCUMENTS_CHANGE: Scene = Scene {
+    rounds,
+    request,
+    viewer: restricted,
+};
+
+const SECTIONS_CHANGE: Scene = Scene {
+    rounds: section_rounds,
+    request: request_for_sections,
+    viewer: |_| by_rights(),
+};
+
+/// Documents that everybody sees, of which one chunk is of a section that is closed in one of both
+/// states.
+fn section_rounds() -> [Vec<(DocumentHeader, Operation)>; 2] {
+    let of_document = |document: u64, is_closed: bool| {
+        let header = DocumentHeader {
+            duplicates: Vec::new(),
+            highest_section_level: Some(3 * u8::from(is_closed)),
+            ..header(document, 0, false)
+        };
+        let Operation::Replace {
+            mut chunks,
+            vectors,
+            ..
+        } = replace(document, 0, is_closed)
+        else {
+            panic!("a replacement")
+        };
+        chunks[2].chunk_id = ChunkId::derive(&header.document_id, "leaf", &[], "section", 0);
+        chunks[2].security_level = is_closed.then_some(3);
+        let operation = Operation::Replace {
+            document: Box::new(header.clone()),
+            chunks,
+            vectors,
+        };
+        (header, operation)
+    };
+    [0, 1].map(|round| {
+        let documents = 0..DOCUMENTS;
+        documents
+            .map(|document| of_document(document, (document + round) % 2 == 1))
+            .collect()
+    })
+}
+
+/// By rights alone, or with a wish for a level and no rights.
+fn request_for_sections(number: u64) -> (SearchRequest, Principal) {
+    let (mut request, _) = request(number);
+    request.filter = Filter::default();
+    if number.is_multiple_of(2) {
+        return (request, by_rights());
+    }
+    request.filter.max_security_level = Some(2);
+    (request, Principal::unrestricted())
 }
 
 async fn write_round(
@@ -292,7 +359,7 @@ fn request(number: u64) -> (SearchRequest, Principal) {
 }
 
 /// A document as `GET /v1/documents/{id}` shows it.
-async fn document(retriever: &Retriever, number: u64) -> String {
+async fn document(retriever: &Retriever, number: u64, principal: &Principal) -> String {
     let id = format!("d{}", number % DOCUMENTS);
     let parts = DocumentParts {
         passages: 10,
@@ -300,23 +367,21 @@ async fn document(retriever: &Retriever, number: u64) -> String {
     };
     format!(
         "{:?}",
-        retriever
-            .document(&id, parts, &restricted(number))
-            .await
-            .unwrap()
+        retriever.document(&id, parts, principal).await.unwrap()
     )
 }
 
 /// Searches while everything changes; says how many hits there were and how often documents
 /// changed.
 async fn searches_while_documents_change(
+    scene: Scene,
     index: SharedSearchIndex,
     default_searches: u64,
 ) -> (u64, u64) {
     let searches = std::env::var("TRIBUTARY_CANARY_SEARCHES")
         .map_or(default_searches, |number| number.parse().unwrap());
     index.create(GENERATION, &common::settings()).await.unwrap();
-    let rounds = Arc::new(rounds());
+    let rounds = Arc::new((scene.rounds)());
     write_round(&index, &rounds[0], 1).await;
     index.promote(GENERATION).await.unwrap();
     let listening = Arc::new(Listening::default());
@@ -350,15 +415,15 @@ async fn searches_while_documents_change(
                 if number >= searches {
                     return;
                 }
-                let (request, principal) = request(number);
+                let (request, principal) = (scene.request)(number);
                 let response = retriever
                     .search(&request, &principal)
                     .await
                     .unwrap()
                     .response;
                 hits.fetch_add(response.hits.len() as u64, Ordering::Relaxed);
-                let answer =
-                    serde_json::to_string(&response).unwrap() + &document(&retriever, number).await;
+                let answer = serde_json::to_string(&response).unwrap()
+                    + &document(&retriever, number, &(scene.viewer)(number)).await;
                 assert!(
                     !answer.contains(CANARY),
                     "search {number} of {searches}: {answer}"
@@ -383,8 +448,7 @@ async fn searches_while_documents_change(
     (hits.load(Ordering::Relaxed), versions)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_forbidden_byte_leaves_the_embedded_index() {
+async fn nothing_leaves_the_embedded_index(scene: Scene) {
     let folder = tempfile::tempdir().unwrap();
     let config = Config {
         writer_memory_mib: 16,
@@ -393,7 +457,7 @@ async fn no_forbidden_byte_leaves_the_embedded_index() {
         prefilter_from_chunks: 100_000,
     };
     let index: SharedSearchIndex = Arc::new(EmbeddedIndex::open(folder.path(), config).unwrap());
-    let (hits, versions) = searches_while_documents_change(index, SEARCHES_EMBEDDED).await;
+    let (hits, versions) = searches_while_documents_change(scene, index, SEARCHES_EMBEDDED).await;
     assert!(
         hits > 0 && versions > 10,
         "{hits} hits, {versions} versions: nothing was tried"
@@ -401,18 +465,37 @@ async fn no_forbidden_byte_leaves_the_embedded_index() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_forbidden_byte_leaves_elasticsearch() {
-    let Some(cluster) = cluster::Cluster::find("canary").await else {
+async fn no_forbidden_byte_leaves_the_embedded_index() {
+    nothing_leaves_the_embedded_index(DOCUMENTS_CHANGE).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_byte_of_a_closed_section_leaves_the_embedded_index() {
+    nothing_leaves_the_embedded_index(SECTIONS_CHANGE).await;
+}
+
+async fn nothing_leaves_elasticsearch(scene: Scene, name: &str) {
+    let Some(cluster) = cluster::Cluster::find(name).await else {
         return;
     };
-    let (hits, versions) =
-        searches_while_documents_change(Arc::new(cluster.open().await), SEARCHES_ELASTICSEARCH)
-            .await;
+    let index = Arc::new(cluster.open().await);
+    let searched = searches_while_documents_change(scene, index, SEARCHES_ELASTICSEARCH);
+    let (hits, versions) = searched.await;
     assert!(
         hits > 0 && versions > 3,
         "{hits} hits, {versions} versions: nothing was tried"
     );
     cluster.clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_forbidden_byte_leaves_elasticsearch() {
+    nothing_leaves_elasticsearch(DOCUMENTS_CHANGE, "canary").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_byte_of_a_closed_section_leaves_elasticsearch() {
+    nothing_leaves_elasticsearch(SECTIONS_CHANGE, "canary-sections").await;
 }
 
 /// The first document of the test texts in a version that a filter by level 1 forbids; its chunks

@@ -29,6 +29,7 @@ fn replace(id: &str, chunks: u128) -> Operation {
         language: None,
         parent_summary: None,
         images: vec![],
+        security_level: None,
         analyzed: format!("{id}-{place}"),
     };
     Operation::Replace {

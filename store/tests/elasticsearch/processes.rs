@@ -44,6 +44,7 @@ pub fn chunk(id: u128, analyzed: &str) -> Chunk {
         language: None,
         parent_summary: None,
         images: vec![],
+        security_level: None,
         analyzed: analyzed.into(),
     }
 }

@@ -10,7 +10,7 @@ mod steps;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tributary_schemas::{Attributes, DocumentHeader, Result};
+use tributary_schemas::{Attributes, DocumentHeader, Result, SectionLevel, section_level};
 
 pub use chunk_steps::ChunkStep;
 pub use newest_only::NewestOnly;
@@ -188,6 +188,17 @@ impl SourceProfile {
         fill_attributes(&mut document.attributes, &self.attributes);
     }
 
+    /// The rules for sections that hold for a document, or may yet: its own, else all that the
+    /// profile has.
+    pub fn possible_section_rules(&self, attributes: &Attributes) -> Vec<SectionLevel> {
+        if let Some(own) = &attributes.section_levels {
+            return own.clone();
+        }
+        let by_rules = self.attribute_rules.iter().map(|rule| &rule.attributes);
+        let all = by_rules.chain([&self.attributes]);
+        all.flat_map(Attributes::section_rules).cloned().collect()
+    }
+
     /// How the document is cut.
     pub fn chunker_of(&self, document: &DocumentHeader, text: &str) -> ChunkStrategy {
         let text = FoldedText::new(text);
@@ -221,6 +232,7 @@ fn fill_attributes(attributes: &mut Attributes, defaults: &Attributes) {
     fill(&mut attributes.language, &defaults.language);
     fill(&mut attributes.security_level, &defaults.security_level);
     fill(&mut attributes.access, &defaults.access);
+    fill(&mut attributes.section_levels, &defaults.section_levels);
     fill(&mut attributes.created_at, &defaults.created_at);
     fill(&mut attributes.updated_at, &defaults.updated_at);
     for (name, value) in &defaults.custom {
@@ -422,6 +434,12 @@ impl SourceProfile {
         for (list, number, condition) in all {
             if let Some(problem) = condition.problem() {
                 problems.add(format!("{place}: {list} number {} {problem}", number + 1));
+            }
+        }
+        let by_rules = self.attribute_rules.iter().map(|rule| &rule.attributes);
+        for attributes in by_rules.chain([&self.attributes]) {
+            if let Err(error) = section_level::check(attributes.section_rules()) {
+                problems.add(format!("{place}: {error}"));
             }
         }
         for (number, rule) in self.tag_rules.iter().enumerate() {

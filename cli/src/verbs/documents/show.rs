@@ -99,6 +99,11 @@ fn attributes(attributes: &Attributes) -> Vec<(String, String)> {
         .collect();
     let level = attributes.security_level;
     named.extend(level.map(|level| ("security_level".to_owned(), level.to_string())));
+    let rules = attributes.section_rules().iter();
+    named.extend(rules.map(|rule| {
+        let name = format!("security_level of sections `{}`", rule.heading);
+        (name, rule.security_level.to_string())
+    }));
     let moments = [
         ("created_at", attributes.created_at),
         ("updated_at", attributes.updated_at),

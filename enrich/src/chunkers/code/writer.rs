@@ -217,6 +217,7 @@ impl<'a> Writer<'a> {
             text: self.source.text(range.clone()).to_owned(),
             tokens: text.piece.tokens,
             range: offset + range.start..offset + range.end,
+            part: offset + range.start..offset + range.end,
             parent: text.parent,
             is_continuation: text.is_continuation,
             api: None,

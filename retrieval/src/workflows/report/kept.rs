@@ -1,7 +1,6 @@
 //! What is kept of a report while it is written: its plan, and each section when it has ended. Who
 //! goes on with the report pays for no section twice.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use tributary_schemas::report::{KeptReport, KeptSection, ReportPart, ReportPlan};
@@ -10,6 +9,7 @@ use tributary_store::conversations::SharedConversations;
 
 use crate::Principal;
 use crate::error::SearchError;
+use crate::made_of::MadeOf;
 use crate::workflows::Asker;
 
 impl Asker {
@@ -22,13 +22,11 @@ impl Asker {
         principal: &Principal,
     ) -> Result<(), SearchError> {
         let of_documents = plan.sources.iter().filter(|source| source.live.is_none());
-        let documents: BTreeSet<String> = of_documents
-            .map(|source| source.document_id.clone())
-            .collect();
-        let documents: Vec<String> = documents.into_iter().collect();
+        let mut made_of = MadeOf::default();
+        of_documents.for_each(|source| made_of.add_chunk(&source.document_id, source.chunk_id));
         let retriever = &self.parts.retriever;
         if retriever
-            .may_still_leave(&documents, filter, principal)
+            .may_still_leave(&made_of, filter, principal)
             .await?
         {
             return Ok(());

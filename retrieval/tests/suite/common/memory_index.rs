@@ -118,10 +118,10 @@ impl MemoryIndex {
             terms.extend(chunk_terms(chunk));
             let is_seen = |viewer: &Viewer| viewer.sees_document(document);
             let right = filter.viewer.as_ref().is_none_or(is_seen);
+            let right = right && filter.allows_level(chunk.security_level);
             let level = filter.max_security_level.is_none_or(|maximum| {
-                document
-                    .attributes
-                    .security_level
+                chunk
+                    .level_in(document)
                     .is_some_and(|level| level <= maximum)
             });
             right

@@ -201,6 +201,7 @@ pub fn replace(text: &Text, version: u64) -> Operation {
         language: None,
         parent_summary: None,
         images: Vec::new(),
+        security_level: None,
         analyzed: analyzer
             .analyze(&format!("{} {}", text.title, content))
             .join(" "),

@@ -765,7 +765,7 @@ fn encode_chunks(mut tasks: Vec<Task>) -> Result<(Vec<Task>, Bulk, Vec<usize>)> 
                 text: &text,
                 filter: &filter,
                 updated_at: document.attributes.updated_at,
-                security_level: document.attributes.security_level,
+                security_level: chunk.level_in(document),
                 coarse: &vectors.coarse,
                 fine: &vectors.fine,
                 stored: chunk,

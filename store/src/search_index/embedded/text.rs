@@ -225,7 +225,7 @@ impl Fields {
         if let Some(updated_at) = document.attributes.updated_at {
             record.add_i64(self.updated_at, updated_at);
         }
-        if let Some(level) = document.attributes.security_level {
+        if let Some(level) = chunk.level_in(document) {
             record.add_u64(self.security_level, u64::from(level));
         }
         Ok(record)

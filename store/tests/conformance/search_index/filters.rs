@@ -128,6 +128,51 @@ pub async fn rights_hold_inside_every_query(index: &dyn SearchIndex) {
     passes(index, viewer(&[], None, 0, false), &[6]).await;
 }
 
+/// A chunk has the higher level of its own and of its document, in both queries; an update raises
+/// and lowers it.
+pub async fn levels_of_chunks_hold_beside_those_of_their_documents(index: &dyn SearchIndex) {
+    fresh(index, "levels").await;
+    let cleared_for = |clearance| Filter {
+        viewer: Some(Viewer {
+            clearance,
+            ..Viewer::default()
+        }),
+        ..Filter::default()
+    };
+    let at_most = |level| Filter {
+        max_security_level: Some(level),
+        ..Filter::default()
+    };
+    let write = async |version, of_document, of_chunks: [Option<u8>; 3]| {
+        let mut document = header("d1", version);
+        document.attributes.access = Some(Access::default());
+        document.attributes.security_level = of_document;
+        let mut operation = replace(document, &[(1, "a"), (2, "a"), (3, "a")]);
+        if let Operation::Replace { chunks, .. } = &mut operation {
+            for (chunk, level) in chunks.iter_mut().zip(of_chunks) {
+                chunk.security_level = level;
+            }
+        }
+        apply(index, "levels", vec![operation]).await;
+    };
+    write(1, None, [None, Some(2), Some(255)]).await;
+    passes(index, Filter::default(), &[1, 2, 3]).await;
+    passes(index, cleared_for(0), &[1]).await;
+    passes(index, cleared_for(2), &[1, 2]).await;
+    passes(index, cleared_for(255), &[1, 2, 3]).await;
+    passes(index, at_most(2), &[2]).await;
+    write(2, Some(1), [None, Some(3), Some(0)]).await;
+    passes(index, cleared_for(0), &[]).await;
+    passes(index, cleared_for(1), &[1, 3]).await;
+    passes(index, at_most(1), &[1, 3]).await;
+    passes(index, at_most(3), &[1, 2, 3]).await;
+    write(3, Some(0), [Some(4), None, None]).await;
+    passes(index, cleared_for(3), &[2, 3]).await;
+    let stored = index.fetch(None, &[ChunkId(1)]).await.unwrap();
+    let level = stored[0].as_ref().unwrap().chunk.security_level;
+    assert_eq!(level, Some(4), "it is read with the text");
+}
+
 /// Pictures find the chunks that show them, as rights allow.
 pub async fn a_filter_by_picture_finds_chunks_that_show_it(index: &dyn SearchIndex) {
     fresh(index, "pictures").await;

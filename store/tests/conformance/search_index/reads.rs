@@ -32,6 +32,7 @@ pub async fn fetched_chunks_are_as_written(index: &dyn SearchIndex) {
         assert_eq!(
             stored.chunk,
             Chunk {
+                security_level: None,
                 analyzed: String::new(),
                 ..written
             }
