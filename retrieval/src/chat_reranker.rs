@@ -59,6 +59,7 @@ impl ChatReranker {
         }
     }
 
+    /// A score of each passage; 0 for one to which the model says neither yes nor no.
     async fn score_all(&self, query: &str, passages: &[&str]) -> ChatResult<Vec<f32>> {
         let language = is_chinese(query).then_some("zh");
         let prompt = self.prompts.get(RERANK, language).map_err(unrendered)?;
@@ -76,12 +77,18 @@ impl ChatReranker {
             scores.push(self.ask(request).await?);
         }
         let replies = stream::iter(requests).map(|request| self.ask(request));
-        let rest: Vec<f32> = replies.buffered(endpoint.parallel()).try_collect().await?;
+        let rest: Vec<Option<f32>> = replies.buffered(endpoint.parallel()).try_collect().await?;
         scores.extend(rest);
-        Ok(scores)
+        if scores.iter().all(Option::is_none) && !scores.is_empty() {
+            let message = format!("`{}` says neither yes nor no to any passage", self.name);
+            return Err(ChatError::new(Reason::Malformed, message));
+        }
+        Ok(scores.into_iter().map(Option::unwrap_or_default).collect())
     }
 
-    async fn ask(&self, request: ChatRequest) -> ChatResult<f32> {
+    /// `None` where the model says neither: what a passage may make it do counts against the passage
+    /// alone.
+    async fn ask(&self, request: ChatRequest) -> ChatResult<Option<f32>> {
         let reply = self.model.complete(&request).await?;
         if reply.ending.logprobs.is_empty() && !self.has_warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
@@ -89,11 +96,16 @@ impl ChatReranker {
                 "the endpoint tells no log-probabilities: passages are relevant or not, and equals keep the order of tier 2"
             );
         }
-        relevance(&reply).ok_or_else(|| {
+        let relevance = relevance(&reply);
+        if relevance.is_none() {
             let said: String = reply.text.chars().take(40).collect();
-            let message = format!("asked for yes or no, `{}` says {said:?}", self.name);
-            ChatError::new(Reason::Malformed, message)
-        })
+            tracing::debug!(
+                model = self.name,
+                said,
+                "asked for yes or no, it says something else"
+            );
+        }
+        Ok(relevance)
     }
 }
 

@@ -19,6 +19,8 @@ const NO_ANSWER: u16 = 499;
 pub struct Call(Option<Box<Open>>);
 
 struct Open {
+    /// Not to be recorded after all.
+    is_forgotten: bool,
     entry: AuditEntry,
     started: Instant,
     trail: Trail,
@@ -33,10 +35,12 @@ impl Call {
 
     /// One that begins now.
     pub fn begin(log: &AuditLog, request: &ServiceRequest) -> Self {
-        let address = request.peer_addr().map(|address| address.ip().to_string());
+        let address = request
+            .peer_addr()
+            .map(|address| address.ip().to_canonical());
         let entry = AuditEntry {
             at_ms: Timestamp::now().as_millisecond(),
-            address,
+            address: address.map(|address| address.to_string()),
             method: known(request.method()).to_owned(),
             route: plain(&request.match_pattern().unwrap_or_default()),
             status: NO_ANSWER,
@@ -44,6 +48,7 @@ impl Call {
             ..AuditEntry::default()
         };
         Self(Some(Box::new(Open {
+            is_forgotten: false,
             entry,
             started: Instant::now(),
             trail: Trail::keeping(log.documents_per_call()),
@@ -57,6 +62,13 @@ impl Call {
             open.entry.caller = caller.kind();
             open.entry.key = caller.key().map(str::to_owned);
             open.entry.name = caller.name().map(str::to_owned);
+        }
+    }
+
+    /// Leaves no record: somebody unknown who asks too much would fill the disk with them.
+    pub fn forget(&mut self) {
+        if let Some(open) = &mut self.0 {
+            open.is_forgotten = true;
         }
     }
 
@@ -83,6 +95,9 @@ impl Call {
 
 impl Drop for Open {
     fn drop(&mut self) {
+        if self.is_forgotten {
+            return;
+        }
         let mut entry = std::mem::take(&mut self.entry);
         let took_ms = self.started.elapsed().as_millis();
         entry.took_ms = u64::try_from(took_ms).unwrap_or(u64::MAX);

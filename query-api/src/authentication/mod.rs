@@ -62,6 +62,32 @@ impl<'a> From<&'a HttpRequest> for Shown<'a> {
     }
 }
 
+/// The same, kept for as long as an answer goes on.
+pub struct OwnedShown {
+    headers: HeaderMap,
+    peer: Option<IpAddr>,
+}
+
+impl Shown<'_> {
+    /// Keeps it.
+    pub fn to_owned(self) -> OwnedShown {
+        OwnedShown {
+            headers: self.headers.clone(),
+            peer: self.peer,
+        }
+    }
+}
+
+impl OwnedShown {
+    /// As it was shown.
+    pub fn shown(&self) -> Shown<'_> {
+        Shown {
+            headers: &self.headers,
+            peer: self.peer,
+        }
+    }
+}
+
 /// Who calls, and by what that is known.
 enum Known {
     /// Whoever shows a key, or a session for one.

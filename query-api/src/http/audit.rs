@@ -2,6 +2,7 @@
 //! a line.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
@@ -15,6 +16,8 @@ use tributary_store::audit::{AuditTopic, Following};
 
 use super::ask::working;
 use super::json;
+use crate::authentication::{OwnedShown, Shown};
+use crate::operations::Operations;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -24,6 +27,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// `GET /v1/audit`.
 pub async fn list(
     state: web::Data<ServerState>,
+    operations: web::Data<Operations>,
     request: HttpRequest,
     query: web::Query<AuditQuery>,
 ) -> Result<HttpResponse, Problem> {
@@ -34,7 +38,13 @@ pub async fn list(
         query.document = Some(document_id(&state, name).await?);
     }
     if query.follow {
-        return follow(&state, topic, query).await;
+        let follower = Follower {
+            following: following(topic, query).await?,
+            stopping: state.stopping.subscribe(),
+            request: Shown::from(&request).to_owned(),
+            operations: operations.into_inner(),
+        };
+        return Ok(followed(follower));
     }
     // It reads the whole topic.
     let page = working(&request, topic.newest(&query, limit)).await?;
@@ -51,31 +61,24 @@ async fn document_id(state: &ServerState, name: &str) -> Result<String, Problem>
     }
 }
 
-async fn follow(
-    state: &ServerState,
-    topic: &AuditTopic,
-    query: AuditQuery,
-) -> Result<HttpResponse, Problem> {
-    let following = topic
-        .follow(query)
-        .await
-        .map_err(|error| match error.kind() {
-            ErrorKind::NotFound => nothing_recorded(),
-            _ => error.into(),
-        })?;
-    let follower = Follower {
-        following,
-        stopping: state.stopping.subscribe(),
-    };
+async fn following(topic: &AuditTopic, query: AuditQuery) -> Result<Following, Problem> {
+    let following = topic.follow(query).await;
+    following.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => nothing_recorded(),
+        _ => error.into(),
+    })
+}
+
+fn followed(follower: Follower) -> HttpResponse {
     let lines = stream::unfold(follower, |mut follower| async {
         let lines = follower.next().await?;
         Some((Ok::<_, Infallible>(lines), follower))
     });
-    Ok(HttpResponse::Ok()
+    HttpResponse::Ok()
         .content_type("application/x-ndjson")
         .insert_header(("cache-control", "no-store"))
         .insert_header(("x-accel-buffering", "no"))
-        .streaming(lines))
+        .streaming(lines)
 }
 
 fn nothing_recorded() -> Problem {
@@ -90,10 +93,13 @@ fn nothing_recorded() -> Problem {
 struct Follower {
     following: Following,
     stopping: watch::Receiver<bool>,
+    request: OwnedShown,
+    operations: Arc<Operations>,
 }
 
 impl Follower {
-    /// The next lines; `None` when the server stops or the log cannot be read.
+    /// The next lines; `None` when the server stops, the log cannot be read, or the key that it was
+    /// asked with is no administrator's any more.
     async fn next(&mut self) -> Option<Bytes> {
         let entries = tokio::select! {
             _ = self.stopping.wait_for(|stopping| *stopping) => return None,
@@ -106,6 +112,9 @@ impl Follower {
                 return None;
             }
         };
+        if !self.may_read().await {
+            return None;
+        }
         let mut lines = Vec::new();
         for entry in &entries {
             // Text, numbers and lists can always be written.
@@ -118,5 +127,11 @@ impl Follower {
             lines.push(b'\n');
         }
         Some(lines.into())
+    }
+
+    async fn may_read(&self) -> bool {
+        let caller = self.operations.authentication.caller(self.request.shown());
+        let caller = caller.await;
+        caller.is_ok_and(|caller| caller.is_administrator())
     }
 }

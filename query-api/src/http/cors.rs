@@ -11,6 +11,8 @@ use actix_web::http::header::{
     HeaderMap, HeaderValue, ORIGIN, VARY,
 };
 
+use crate::authentication::identity::config::ProxyConfig;
+
 const METHODS: &str = "GET, POST, PUT, PATCH, DELETE";
 /// What a page may send.
 const SENT: &str = "authorization, content-type, accept, idempotency-key, last-event-id, traceparent, mcp-protocol-version";
@@ -37,9 +39,12 @@ impl Cors {
         is_listed.then(|| Self(origin.clone()))
     }
 
-    /// Takes away what a browser may have sent by itself.
-    pub fn without_cookies(request: &mut ServiceRequest) {
+    /// Takes away who a browser's cookies say to be, here or at a proxy that tells by headers.
+    pub fn without_cookies(request: &mut ServiceRequest, proxy: &ProxyConfig) {
         request.headers_mut().remove(COOKIE);
+        for name in proxy.header_names() {
+            request.headers_mut().remove(name);
+        }
     }
 
     /// The answer to a browser that asks whether a page may send a request.

@@ -274,8 +274,10 @@ async fn admitted(
     let (caller, admission) = match right.caller(&operations, &request).await {
         Ok(admitted) => admitted,
         Err(refused) => {
-            if let Some(caller) = &refused.caller {
-                call.made_by(caller);
+            match &refused.caller {
+                Some(caller) => call.made_by(caller),
+                None if refused.wait.is_some() => call.forget(),
+                None => {}
             }
             let refusal = refuse(request.request(), &refused, &mut call).await;
             return Ok(request.into_response(refusal));

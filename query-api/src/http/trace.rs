@@ -59,7 +59,7 @@ async fn answer<B: MessageBody + 'static>(
     let cors = Cors::of(&request, &operations.config.cors_origins);
     let preflight = cors.as_ref().and_then(|cors| cors.preflight(&request));
     if cors.is_some() {
-        Cors::without_cookies(&mut request);
+        Cors::without_cookies(&mut request, &operations.config.identity.proxy);
     }
     let refused = refusal(&request, &operations.config.host_names, cors.is_some())
         .or_else(|| misplaced_parameters(&request));

@@ -30,6 +30,9 @@ use crate::trace_id;
 
 type Answer = http::Response<http_body_util::combinators::BoxBody<Bytes, std::convert::Infallible>>;
 
+/// Of the id of a request.
+const MAXIMUM_ID_BYTES: usize = 256;
+
 /// `POST /mcp`.
 pub async fn answer(
     state: web::Data<ServerState>,
@@ -82,6 +85,13 @@ fn no_message(body: &[u8]) -> Option<HttpResponse> {
                         notification";
             (-32600, what.to_owned())
         }
+        // The transport writes ids of what fails into the log, as they are.
+        Ok(Value::Object(message)) if message.get("id").is_some_and(is_no_id) => {
+            let what = format!(
+                "the id is too long or has control characters; at most {MAXIMUM_ID_BYTES} bytes"
+            );
+            (-32600, what)
+        }
         Ok(Value::Object(_)) => return None,
         Ok(_) => (-32600, "a message is a JSON object".to_owned()),
     };
@@ -90,6 +100,11 @@ fn no_message(body: &[u8]) -> Option<HttpResponse> {
     let mut response = HttpResponse::BadRequest();
     response.content_type("application/json");
     Some(response.body(answer.to_string()))
+}
+
+fn is_no_id(id: &Value) -> bool {
+    let text = id.as_str().unwrap_or_default();
+    text.len() > MAXIMUM_ID_BYTES || text.contains(char::is_control)
 }
 
 /// Whoever accepts anything accepts both that the transport wants to be named.

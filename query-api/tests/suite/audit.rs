@@ -259,6 +259,57 @@ async fn streams_are_recorded_when_they_are_over_and_can_be_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn following_ends_with_the_key() {
+    let keyed = recorded().await;
+    let (_, key) = keyed.key(vec![Grant::Administrator]);
+    let (id, follower) = keyed.key(vec![Grant::Administrator]);
+    keyed.send(&key, "GET", "/v1/facets", None).await;
+    calls(&keyed, &key, "route=/v1/facets", 1).await;
+    let headers = [("Authorization", follower.as_str())];
+    let following = keyed
+        .server
+        .begin("GET", "/v1/audit?follow=true", &headers, "")
+        .await;
+    keyed.file.revoke(&id, NOW).unwrap();
+    keyed.send(&key, "GET", "/v1/knowledge-sets", None).await;
+    let lines = following.rest().await;
+    assert!(!lines.contains("/v1/knowledge-sets"), "{lines}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_asks_too_much_is_named_and_a_stranger_leaves_no_more_records() {
+    let mut config = ServerConfig {
+        network_access: NetworkAccess::Authenticated,
+        ..common::server_config()
+    };
+    config.audit.enabled = true;
+    (
+        config.limits.request_burst,
+        config.limits.requests_per_minute,
+    ) = (3, 1);
+    config.limits.wrong_keys_per_minute = 2;
+    let keyed = Keyed::start_with(config).await;
+    let (_, key) = keyed.key(vec![Grant::Administrator]);
+    let (id, greedy) = keyed.key(vec![Grant::Reader]);
+    for _ in 0..5 {
+        keyed.send(&greedy, "GET", "/v1/facets", None).await;
+        keyed
+            .send("Bearer trb_nonsense", "GET", "/v1/facets", None)
+            .await;
+    }
+    let all = calls(&keyed, &key, "route=/v1/facets", 7).await;
+    let of = |code: &str| -> Vec<&Value> { all.iter().filter(|one| one["code"] == code).collect() };
+    let limited = of("rate_limited");
+    assert_eq!(limited.len(), 2, "{all:?}");
+    assert!(limited.iter().all(|one| one["key"] == json!(id)));
+    assert_eq!(
+        of("unauthenticated").len(),
+        2,
+        "beyond the limit nothing is kept"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_waits_is_written_before_the_server_ends_and_readiness_tells() {
     let keyed = recorded().await;
     let (_, key) = keyed.key(vec![Grant::Administrator]);

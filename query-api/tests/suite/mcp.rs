@@ -328,7 +328,10 @@ async fn the_transport_refuses_what_is_none_of_its_own() {
     );
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     let without_id = json!({"jsonrpc": "2.0", "id": null, "method": "ping"});
-    for no_message in [json!([ping]), json!([]), without_id, json!(7)] {
+    let forged =
+        json!({"jsonrpc": "2.0", "id": "1\n2026-01-01 INFO a line of its own", "method": "ping"});
+    let huge = json!({"jsonrpc": "2.0", "id": "x".repeat(300), "method": "ping"});
+    for no_message in [json!([ping]), json!([]), without_id, json!(7), forged, huge] {
         let refused = send(&server, &HEADERS, &no_message.to_string()).await;
         assert_eq!(
             (refused.status, &refused.json()["error"]["code"]),

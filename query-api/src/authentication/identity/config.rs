@@ -326,6 +326,12 @@ impl ProxyConfig {
         problems.into_iter().map(place).collect()
     }
 
+    /// Headers in which a proxy says who calls.
+    pub fn header_names(&self) -> impl Iterator<Item = &str> {
+        let names = self.headers().into_iter().map(|(_, name)| name);
+        names.filter(|name| !name.is_empty())
+    }
+
     fn headers(&self) -> [(&'static str, &str); 4] {
         [
             ("user_header", &self.user_header),

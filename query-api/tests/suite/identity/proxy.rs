@@ -89,6 +89,22 @@ async fn the_headers_of_others_are_not_looked_at() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_listed_page_is_nobody_whom_the_proxy_knows_by_its_own_cookie() {
+    let mut config = trusting(&["127.0.0.0/8"]);
+    config.cors_origins = vec!["https://intranet.example.com".to_owned()];
+    let keyed = Keyed::start_with(config).await;
+    let page = ("Origin", "https://intranet.example.com");
+    let by_page = session(&keyed, &[&ALICE[..], &[page]].concat()).await;
+    assert_eq!(
+        (by_page.status, by_page.code().as_str()),
+        (401, "unauthenticated")
+    );
+    let (id, key) = keyed.key(vec![Grant::Reader]);
+    let with_key = [&ALICE[..], &[page, ("Authorization", key.as_str())]].concat();
+    assert_eq!(session(&keyed, &with_key).await.json()["key"], json!(id));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_does_not_start_with_a_proxy_of_any_address() {
     for addresses in [&["0.0.0.0/0"][..], &["proxy.example.com"], &[]] {
         let operations = crate::common::backend::operations(true);
