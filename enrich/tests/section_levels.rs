@@ -141,7 +141,7 @@ fn random_document(random: &mut Random) -> String {
             true => (format!("Secret {CANARY} {number}"), CANARY),
             false => (format!("Open {number}"), "ordinary"),
         };
-        let _ = writeln!(text, "{} {title}\n", "#".repeat(level));
+        writeln!(text, "{} {title}\n", "#".repeat(level)).unwrap();
         for _ in 0..random.below(4) {
             let run = format!("{word} word. ").repeat(1 + random.below(60));
             let paragraph = match random.below(5) {
@@ -150,7 +150,7 @@ fn random_document(random: &mut Random) -> String {
                 2 => format!("**Q: {word}?**\n\nA: {run}"),
                 _ => run,
             };
-            let _ = writeln!(text, "{paragraph}\n");
+            writeln!(text, "{paragraph}\n").unwrap();
         }
     }
     text
