@@ -107,6 +107,12 @@ impl Config {
                     .to_owned(),
             );
         }
+        if self.reranker.kind == RerankerKind::Onnx && self.reranker.folder.is_empty() {
+            problems.push(
+                "models.reranker.kind is \"onnx\", and models.reranker.folder names no model folder"
+                    .to_owned(),
+            );
+        }
         problems
     }
 

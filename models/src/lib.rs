@@ -23,7 +23,7 @@ pub mod tokens;
 
 pub use config::{Config, EmbedderKind, RerankerConfig, RerankerKind};
 pub use dual::DualEmbedder;
-pub use load::{Models, load};
+pub use load::{Models, load, load_reranker};
 pub use tokens::token_counter;
 pub use tributary_schemas::{Error, Result};
 

@@ -47,7 +47,7 @@ pub fn load(config: &Config, models_folder: &Path) -> Result<Models> {
         }
         Err(error) => return Err(error),
     };
-    let reranker = load_reranker(config, models_folder, &mut degraded)?;
+    let reranker = load_or_stand_in(config, models_folder, &mut degraded)?;
     Ok(Models {
         embedder: Arc::new(embedder),
         reranker,
@@ -121,26 +121,31 @@ fn check_cut(coarse_dimensions: usize, model: &ModelFolder) -> Result<()> {
         .with_hint("set `models.coarse_dimensions = 0` to use one vector for both tiers"))
 }
 
-fn load_reranker(
-    config: &Config,
-    models_folder: &Path,
-    degraded: &mut Vec<String>,
-) -> Result<Option<Arc<dyn Reranker>>> {
+/// The reranker alone, without any that stands in for it; `None` where the configuration wants none
+/// of this crate.
+pub fn load_reranker(config: &Config, models_folder: &Path) -> Result<Option<Arc<dyn Reranker>>> {
     match config.reranker.kind {
         RerankerKind::None | RerankerKind::Chat => Ok(None),
         RerankerKind::Lexical => Ok(Some(Arc::new(LexicalReranker))),
         RerankerKind::Onnx => {
-            let opened = ModelFolder::find(&config.reranker.folder, &config.folders(models_folder))
-                .and_then(|model| OnnxReranker::open(model, config, models_folder));
-            match opened {
-                Ok(reranker) => Ok(Some(Arc::new(reranker))),
-                Err(error) if config.allow_hashing_fallback => {
-                    tracing::warn!(error = %error.full_message(), "the reranker cannot be loaded; the lexical one stands in");
-                    degraded.push("reranker".to_owned());
-                    Ok(Some(Arc::new(LexicalReranker)))
-                }
-                Err(error) => Err(error),
-            }
+            let model = ModelFolder::find(&config.reranker.folder, &config.folders(models_folder))?;
+            let reranker = OnnxReranker::open(model, config, models_folder)?;
+            Ok(Some(Arc::new(reranker)))
         }
+    }
+}
+
+fn load_or_stand_in(
+    config: &Config,
+    models_folder: &Path,
+    degraded: &mut Vec<String>,
+) -> Result<Option<Arc<dyn Reranker>>> {
+    match load_reranker(config, models_folder) {
+        Err(error) if config.allow_hashing_fallback => {
+            tracing::warn!(error = %error.full_message(), "the reranker cannot be loaded; the lexical one stands in");
+            degraded.push("reranker".to_owned());
+            Ok(Some(Arc::new(LexicalReranker)))
+        }
+        loaded => loaded,
     }
 }

@@ -59,6 +59,11 @@ impl ChatReranker {
         }
     }
 
+    /// Whether the endpoint has told no log-probabilities, so that words count.
+    pub fn goes_by_words(&self) -> bool {
+        self.has_warned.load(Ordering::Relaxed)
+    }
+
     /// A score of each passage; 0 for one to which the model says neither yes nor no.
     async fn score_all(&self, query: &str, passages: &[&str]) -> ChatResult<Vec<f32>> {
         let language = is_chinese(query).then_some("zh");

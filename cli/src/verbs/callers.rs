@@ -7,7 +7,10 @@ use tributary_query_api::authentication::identity::config::{
     IdentityConfig, ProxyConfig, SharedAddress,
 };
 use tributary_query_api::authentication::identity::key_count;
+use tributary_query_api::authentication::identity::login::authorization_address;
 use tributary_query_api::config::{DocumentsWithoutAccess, NetworkAccess, ServerConfig};
+
+use tributary_store::system_clock;
 
 use crate::app;
 use crate::config::Config;
@@ -53,10 +56,7 @@ pub fn look_at_provider(config: &Config) -> Option<tributary_schemas::Result<Str
     if !tokens.is_on() {
         return None;
     }
-    let runtime = app::runtime().map_err(|error| {
-        tributary_schemas::Error::new(tributary_schemas::ErrorKind::Internal, error.to_string())
-    });
-    let count = runtime.and_then(|runtime| runtime.block_on(key_count(tokens)));
+    let count = runtime().and_then(|runtime| runtime.block_on(key_count(tokens)));
     Some(count.map(|keys| {
         let keys = print::count(keys, "key");
         format!(
@@ -64,6 +64,28 @@ pub fn look_at_provider(config: &Config) -> Option<tributary_schemas::Result<Str
             tokens.jwks, tokens.issuer
         )
     }))
+}
+
+/// Where people sign in on the page, as the provider says; nothing where the page does not offer it.
+pub fn look_at_sign_in(config: &Config) -> Option<tributary_schemas::Result<String>> {
+    let identity = &config.query_api.server.identity;
+    if !identity.tokens.is_on() || !identity.login.is_on() {
+        return None;
+    }
+    let asked = runtime().and_then(|runtime| {
+        let address = authorization_address(&identity.tokens, &identity.login, system_clock());
+        runtime.block_on(address)
+    });
+    Some(asked.map(|address| {
+        let host = address.host_str().unwrap_or_default();
+        format!("people sign in at {host}")
+    }))
+}
+
+fn runtime() -> tributary_schemas::Result<tokio::runtime::Runtime> {
+    app::runtime().map_err(|error| {
+        tributary_schemas::Error::new(tributary_schemas::ErrorKind::Internal, error.to_string())
+    })
 }
 
 /// Every door that is open.

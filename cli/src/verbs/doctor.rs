@@ -14,7 +14,7 @@ use tributary_models::chat::{ChatModel, ChatModels, Role, RoleModel, SharedObser
 use tributary_models::folder::ModelFolder;
 use tributary_models::ocr::OcrSetup;
 use tributary_models::service::{SharedServiceObserver, Uncounted};
-use tributary_models::{EmbedderKind, TextRole, token_counter};
+use tributary_models::{EmbedderKind, RerankerKind, TextRole, token_counter};
 use tributary_schemas::Error;
 use tributary_store::config::SearchIndexKind;
 use tributary_store::damage::Part;
@@ -30,7 +30,9 @@ use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
 use crate::verbs::config::check_domain;
-use crate::verbs::{callers, certificate, chat_probe, keys, knowledge_sets, machine, verify};
+use crate::verbs::{
+    callers, certificate, chat_probe, keys, knowledge_sets, machine, reranker, verify,
+};
 
 /// How long a service has to answer.
 const SERVICE_ANSWER: Duration = Duration::from_secs(3);
@@ -68,6 +70,10 @@ pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> 
             Err(error) => failed("identity", &error),
         }),
     );
+    checks.extend(callers::look_at_sign_in(config).map(|looked| match looked {
+        Ok(place) => passed("sign-in", place),
+        Err(error) => failed("sign-in", &error),
+    }));
     checks.extend(open_doors(config));
     checks.extend(certificate::check(config));
     if doctor.verify {
@@ -90,7 +96,7 @@ fn describe(check: &Check) -> String {
     format!("{mark}   {:12} {}{hint}", check.name, check.detail)
 }
 
-fn passed(name: &'static str, detail: impl Into<String>) -> Check {
+pub(super) fn passed(name: &'static str, detail: impl Into<String>) -> Check {
     Check {
         name,
         ok: true,
@@ -226,6 +232,7 @@ fn models(config: &Config) -> Vec<Check> {
         checks.push(model_files(config, &folder));
     }
     checks.push(embedder(config, &folder));
+    checks.extend(reranker::check(config, &folder));
     checks
 }
 
@@ -242,7 +249,10 @@ fn model_files(config: &Config, folder: &Path) -> Check {
 
 /// Embeds one text as a question would be.
 fn embedder(config: &Config, folder: &Path) -> Check {
-    let embedded = tributary_models::load(&config.models, folder).and_then(|models| {
+    // What reads in tier 3 is a check of its own.
+    let mut wanted = config.models.clone();
+    wanted.reranker.kind = RerankerKind::None;
+    let embedded = tributary_models::load(&wanted, folder).and_then(|models| {
         models
             .embedder
             .embed(&["信号强度"], TextRole::Query)
@@ -347,7 +357,7 @@ fn answers(address: &str) -> std::result::Result<(), String> {
     }
 }
 
-fn open_chat(config: &Config) -> tributary_schemas::Result<ChatModels> {
+pub(super) fn open_chat(config: &Config) -> tributary_schemas::Result<ChatModels> {
     let folder = Path::new(&config.store.data_folder).join("models");
     let tokens = token_counter(&config.models, &folder);
     let observer: SharedObserver = Arc::new(Unobserved);

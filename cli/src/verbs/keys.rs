@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use tributary_query_api::config::NetworkAccess;
+use tributary_query_api::config::{DocumentsWithoutAccess, NetworkAccess};
 use tributary_store::data_folder;
 use tributary_store::keys::{ApiKey, Grant, KeyFile, NewKey as Wanted, Secret};
 
@@ -35,7 +35,19 @@ pub fn run(global: &Global, config: &Config, verb: Keys) -> Result<Outcome> {
         now_ms: Timestamp::now().as_millisecond(),
     };
     match verb {
-        Keys::Create(new) => keys.create(new),
+        Keys::Create(new) => {
+            let reads = new.roles.iter().any(|role| role.0 == Grant::Reader);
+            let outcome = keys.create(new)?;
+            if reads
+                && config.query_api.server.documents_without_access
+                    == DocumentsWithoutAccess::Administrators
+            {
+                print::note(
+                    "documents that do not say who may see them are for administrators alone: `tributary rights status` counts them",
+                );
+            }
+            Ok(outcome)
+        }
         Keys::List { output } => keys.list(output),
         Keys::Show { id, output } => keys.show(&id, output),
         Keys::Revoke { ids, output } => keys.revoke(&ids, output),

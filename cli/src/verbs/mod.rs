@@ -43,6 +43,7 @@ pub mod quiescence;
 mod reindex;
 pub mod repair;
 pub mod report;
+mod reranker;
 pub mod restore;
 pub mod rights;
 pub mod run;

@@ -301,4 +301,7 @@ fn a_language_model_orders_the_hits_where_it_is_wanted() {
         (score - 0.777).abs() < 0.001,
         "{score}: e^-0.25 / (e^-0.25 + e^-1.5)"
     );
+    let looked = workspace.run(["doctor"]);
+    let told = "chat:parrot by log-probabilities";
+    assert!(looked.stdout.contains(told), "{looked:?}");
 }

@@ -24,6 +24,7 @@ use crate::authentication::cookie_of;
 use crate::problem::{Code, Problem};
 use config::LoginConfig;
 use provider::Provider;
+pub use provider::authorization_address;
 
 /// The cookie of a sign-in that has begun.
 const COOKIE: &str = "tributary_login";

@@ -52,6 +52,16 @@ struct State {
     attempted: Option<i64>,
 }
 
+/// Where people sign in, asked for once. Fails as a sign-in would.
+pub async fn authorization_address(
+    trusted: &TokensConfig,
+    config: &LoginConfig,
+    clock: Clock,
+) -> Result<Url> {
+    let provider = Provider::new(trusted, config, clock)?;
+    Ok(provider.0.discovered().await?.authorization)
+}
+
 impl Provider {
     /// Asks nothing yet.
     pub fn new(trusted: &TokensConfig, config: &LoginConfig, clock: Clock) -> Result<Self> {
