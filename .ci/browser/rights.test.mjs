@@ -154,7 +154,7 @@ test("each role has the views that it can use", async (t) => {
 
 test("an address of a view that the key may not use says so", async (t) => {
   const page = await signedIn(t, "reader", "operations");
-  await page.getByText("Your key may not see this.").waitFor();
+  await page.getByText("You may not see this.").waitFor();
 });
 
 test("a reader sees knowledge sets without what builders do, and documents without what publishers do", async (t) => {
