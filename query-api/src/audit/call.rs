@@ -19,7 +19,7 @@ const NO_ANSWER: u16 = 499;
 pub struct Call(Option<Box<Open>>);
 
 struct Open {
-    /// Not to be recorded after all.
+    /// See [`Call::forget`].
     is_forgotten: bool,
     entry: AuditEntry,
     started: Instant,
@@ -65,7 +65,7 @@ impl Call {
         }
     }
 
-    /// Leaves no record: somebody unknown who asks too much would fill the disk with them.
+    /// Leaves no record after all.
     pub fn forget(&mut self) {
         if let Some(open) = &mut self.0 {
             open.is_forgotten = true;

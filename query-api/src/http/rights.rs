@@ -274,10 +274,13 @@ async fn admitted(
     let (caller, admission) = match right.caller(&operations, &request).await {
         Ok(admitted) => admitted,
         Err(refused) => {
-            match &refused.caller {
-                Some(caller) => call.made_by(caller),
-                None if refused.wait.is_some() => call.forget(),
-                None => {}
+            let caller = refused.caller.as_deref();
+            if let Some(caller) = caller {
+                call.made_by(caller);
+            }
+            // Somebody without a key who asks too much would fill the record.
+            if refused.wait.is_some() && caller.and_then(Caller::key).is_none() {
+                call.forget();
             }
             let refusal = refuse(request.request(), &refused, &mut call).await;
             return Ok(request.into_response(refusal));

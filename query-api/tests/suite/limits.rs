@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use tributary_query_api::config::{NetworkAccess, ServerConfig};
 use tributary_query_api::limits::LimitsConfig;
+use tributary_schemas::audit::AuditQuery;
 use tributary_store::keys::{Grant, KeyRing};
 
 use crate::common;
@@ -201,4 +202,39 @@ async fn wrong_keys_and_strangers_are_counted_by_address_and_right_keys_are_let_
     }
     assert_eq!(last.code(), "rate_limited");
     assert!(last.body.contains(&format!("address {ip}")), "{last:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_no_key_is_wanted_too_many_calls_leave_no_records() {
+    let Some(ip) = own_address() else {
+        let skipped = "SKIPPED: this machine has no address but loopback";
+        writeln!(std::io::stderr(), "{skipped}").unwrap();
+        return;
+    };
+    let mut config = ServerConfig {
+        network_access: NetworkAccess::EveryoneWithoutAuthentication,
+        host_names: Vec::new(),
+        ..common::server_config()
+    };
+    config.audit.enabled = true;
+    (
+        config.limits.requests_per_minute,
+        config.limits.request_burst,
+    ) = (1, 3);
+    let settings = Settings {
+        server: config,
+        ..Settings::default()
+    };
+    let server = Server::start_at(ip, settings).await;
+    let mut statuses = Vec::new();
+    for _ in 0..6 {
+        statuses.push(server.get("/v1/facets").await.status);
+    }
+    assert_eq!(statuses, [200, 200, 200, 429, 429, 429]);
+    let kept = Arc::clone(&server.kept);
+    server.stop().await.unwrap();
+    let page = kept.audit().newest(&AuditQuery::default(), 100).await;
+    let recorded = page.unwrap().entries;
+    let recorded: Vec<u16> = recorded.iter().map(|entry| entry.status).collect();
+    assert_eq!(recorded, [200, 200, 200]);
 }
