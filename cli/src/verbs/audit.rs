@@ -81,7 +81,7 @@ fn follow(client: &Client, query: &AuditQuery, wanted: &ListCalls) -> Result<Out
             show(&entry, wanted)?;
         }
     }
-    print::note("the server stopped");
+    print::note("the server stopped, or the key may not read this any more");
     Ok(Outcome::Done)
 }
 

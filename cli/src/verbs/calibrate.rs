@@ -36,7 +36,7 @@ pub fn run(global: &Global, config: &Config, calibrate: &EvalCalibrate) -> Resul
     let fewest = calibration.answerable.min(calibration.unanswerable);
     if fewest < FEW {
         print::note(&format!(
-            "of {fewest} questions with or without an answer no weights can be told that hold for others: {FEW} of each are few"
+            "only {fewest} questions with an answer, or without one: weights fitted on so few do not hold for others; take {FEW} of each or more"
         ));
     }
     Ok(Outcome::Done)
