@@ -100,8 +100,8 @@ fn own_level(outline: &Outline<'_>, section: &Section, rules: &[SectionLevel]) -
 }
 
 /// The level of what looks like a heading and begins no section: in quotes, lists and HTML, and in
-/// code that nothing ends. Where its section would end cannot be told. Without any heading nothing can be: perhaps none was
-/// recognised.
+/// code that nothing ends. Where its section would end cannot be told. Without any heading nothing
+/// can be: perhaps none was recognised.
 fn unclear_level(outline: &Outline<'_>, rules: &[SectionLevel]) -> u8 {
     if outline.sections.iter().all(|section| section.level == 0) {
         return section_level::highest(rules).unwrap_or(0);

@@ -164,8 +164,8 @@ impl Retriever {
     }
 }
 
-/// A document that is there, all of whose sections the filter allows, that no newer edition replaces, and that has
-/// tables.
+/// A document that is there, all of whose sections the filter allows, that no newer edition
+/// replaces, and that has tables.
 fn of(stored: IndexedDocument, filter: &Filter) -> Option<TableDocument> {
     let header = stored.document;
     let is_seen = filter.is_unrestricted() || filter.allows_whole(&header);
