@@ -1,5 +1,7 @@
 //! Settings of the three tiers; the values live in `cli/default.toml`.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use tributary_schemas::search::{FoldLimits, TierLimits};
 use tributary_schemas::{Error, ErrorKind, Result};
@@ -96,6 +98,9 @@ pub struct CodeConfig {
     pub rank_constant: f32,
     /// Weight of a file's score in the scores of its definitions, 0 to 1.
     pub file_weight: f32,
+    /// Files of terms with their names in the code, in the form of a lexicon's synonyms: a question
+    /// that has a term is searched for with its names, too.
+    pub glossary_files: Vec<PathBuf>,
 }
 
 /// What preferences of a user count, see [`crate::preferences`].

@@ -172,6 +172,7 @@ pub(crate) mod tests {
                 summary_weight: 0.5,
                 rank_constant: 10.0,
                 file_weight: 0.3,
+                glossary_files: Vec::new(),
             },
         }
     }

@@ -18,6 +18,7 @@ use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, fold};
 
 use crate::access::{self, Principal};
 use crate::adapting::Adapting;
+use crate::code::Glossary;
 use crate::config::Config;
 use crate::coverage::Word;
 use crate::document::{self, DocumentParts, DocumentView};
@@ -78,6 +79,7 @@ pub struct Retriever {
     rerank_permits: Arc<Semaphore>,
     facets: FacetReader,
     chat_reranker: Option<Arc<dyn Reranker>>,
+    pub(crate) glossary: Glossary,
 }
 
 /// What tier 3 left behind.
@@ -90,7 +92,8 @@ pub(crate) struct Ranking {
 
 impl Retriever {
     /// Joins the index and what its serving generation was built with; filters may name the
-    /// `knowledge_sets`. `Invalid` if the settings contradict each other.
+    /// `knowledge_sets`. `Invalid` if the settings contradict each other or a file that they name
+    /// cannot be read.
     pub fn new(
         index: SharedSearchIndex,
         serving: SharedServing,
@@ -98,6 +101,7 @@ impl Retriever {
         config: Config,
     ) -> Result<Self> {
         config.check()?;
+        let glossary = Glossary::read(&config.code.glossary_files)?;
         let embedding_permits = Arc::new(Semaphore::new(config.embedding_concurrency));
         let rerank_permits = Arc::new(Semaphore::new(config.rerank.concurrency));
         let facets = FacetReader::new(config.facets);
@@ -110,6 +114,7 @@ impl Retriever {
             embedding_permits,
             rerank_permits,
             chat_reranker: None,
+            glossary,
         })
     }
 

@@ -43,12 +43,25 @@ pub struct CodeSearchResponse {
     /// Where nothing was found because no document has a value that the filter asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmet_filter: Option<UnmetFilter>,
+    /// Terms of the question that the glossary has names for in the code, which were searched for
+    /// too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub glossary: Vec<GlossaryTerm>,
     /// By stage: `files`, `definitions`.
     pub stages: BTreeMap<String, TierSummary>,
     /// Files in which definitions were looked for, best first.
     pub files: Vec<CodeFile>,
     /// Definitions, best first.
     pub hits: Vec<CodeHit>,
+}
+
+/// A term of a question, and what it is called in the code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GlossaryTerm {
+    /// As the question has it.
+    pub term: String,
+    /// Its names in the code.
+    pub names: Vec<String>,
 }
 
 /// A file of source code that was found.

@@ -12,8 +12,9 @@ use super::{Config, Origin, check};
 const DEFAULTS: &str = include_str!("../../default.toml");
 const OWN_FILE: &str = "tributary.toml";
 /// Keys whose values are paths relative to the file that names them.
-const PATHS: [&[&str]; 4] = [
+const PATHS: [&[&str]; 5] = [
     &["models", "chat", "prompts_folder"],
+    &["query_api", "retrieval", "code", "glossary_files"],
     &["taxonomy", "lexicon_files"],
     &["taxonomy", "knowledge_sets_file"],
     &["taxonomy", "source_profiles_file"],

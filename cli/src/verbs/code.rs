@@ -51,6 +51,10 @@ fn describe(response: &CodeSearchResponse) -> String {
         None if response.files.is_empty() => text.push_str(NO_CODE),
         None => {}
     }
+    for term in &response.glossary {
+        let names = term.names.join(", ");
+        writeln!(text, "searched for {}, too: {names}", term.term).ok();
+    }
     if !response.degraded.is_empty() {
         writeln!(text, "degraded: {}", response.degraded.join(", ")).ok();
     }

@@ -3,6 +3,9 @@
 //! of many does), and takes the best of each part of the code base, then the best over all. Stage 2
 //! ranks the definitions of those files.
 //!
+//! A question in another language than that of the code is searched for with the names that a
+//! glossary has for its terms, see [`glossary`].
+//!
 //! A file's score is the sum of w / (k + rank) over both rankings, divided by the highest possible;
 //! the file of what the question names exactly then comes first.
 //! A definition's score is (1 − f) · its own + f · that of its file; what the question names exactly
@@ -10,6 +13,7 @@
 
 mod definitions;
 mod files;
+mod glossary;
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -17,7 +21,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tributary_schemas::code_entry::CodeEntry;
-use tributary_schemas::code_search::{CodeHit, CodeSearchRequest, CodeSearchResponse};
+use tributary_schemas::code_search::{
+    CodeHit, CodeSearchRequest, CodeSearchResponse, GlossaryTerm,
+};
 use tributary_schemas::search::{QueryPlan, SearchRequest, TierSummary};
 use tributary_schemas::unmet::UnmetFilter;
 use tributary_schemas::{ChunkId, ChunkKind, DocumentHeader, Filter, Result};
@@ -34,10 +40,11 @@ use crate::fine::{self, FineChunk};
 use crate::relevance::Estimates;
 use crate::retriever::{Retriever, degrade};
 use crate::serving::Serving;
-use crate::{document, leaving, plan, unmet};
+use crate::{document, exact_name, leaving, plan, unmet};
 
 use definitions::{Scoring, code_hit};
 use files::{File, best_of_parts, code_file, fuse};
+pub(crate) use glossary::Glossary;
 
 /// Names in [`CodeSearchResponse::stages`].
 const STAGE_FILES: &str = "files";
@@ -50,6 +57,8 @@ struct Search<'a> {
     serving: &'a Serving,
     plan: QueryPlan,
     vectors: Option<QueryVectors>,
+    /// Terms of the question with their names in the code; tokens and vectors are of both.
+    glossary: Vec<GlossaryTerm>,
     /// Tokens of the question that are more than function words.
     content: Vec<String>,
     /// Chunks that were ranked and then not there: deleted, forbidden meanwhile or damaged.
@@ -106,6 +115,7 @@ impl Retriever {
             query: request.query.clone(),
             took_ms,
             degraded: search.degraded,
+            glossary: search.glossary,
             unmet_filter,
             stages: stages.map(|(name, stage)| (name.to_owned(), stage)).into(),
             files: files
@@ -142,7 +152,12 @@ impl<'a> Search<'a> {
         serving: &'a Serving,
         asked: &SearchRequest,
     ) -> Result<Self> {
-        let (plan, words) = retriever.plan(asked, serving).await?;
+        let terms = retriever.glossary.terms(&asked.query);
+        let expanded = SearchRequest {
+            query: glossary::with_names(&asked.query, &terms),
+            ..asked.clone()
+        };
+        let (plan, words) = retriever.plan(&expanded, serving).await?;
         let content = coverage::content_tokens(&words, &plan.tokens);
         let vectors = retriever.embed(&plan, serving).await;
         let mut degraded = serving.models.degraded.clone();
@@ -151,12 +166,15 @@ impl<'a> Search<'a> {
         }
         let plan = QueryPlan {
             fine_keep: retriever.config.code.candidates,
+            // What only the glossary names is not named by the question.
+            names: exact_name::in_question(asked.query.trim()),
             ..plan
         };
         Ok(Self {
             retriever,
             serving,
             plan,
+            glossary: terms,
             vectors,
             content,
             absent: Vec::new(),

@@ -351,6 +351,29 @@ async fn a_function_that_is_named_stands_first() {
     }
 }
 
+#[tokio::test]
+async fn a_question_in_another_language_is_searched_for_by_what_its_terms_are_called() {
+    let question = json!({"query": "后台回收页面的线程由谁唤醒"});
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("glossary.txt");
+    let terms =
+        "后台\t-\tbackground\n回收\t-\treclaims\n页面\t-\tpage; pages\n唤醒\t-\twakes; wake_reclaimer\n";
+    std::fs::write(&file, terms).unwrap();
+    let mut config = common::config();
+    config.code.glossary_files = vec![file];
+    let with_glossary = common::retriever_with(filled().await, config);
+    let response = found(&with_glossary, question.clone()).await;
+    assert_eq!(functions(&response)[0], "wake_reclaimer");
+    let terms = response.glossary.iter().map(|term| term.term.as_str());
+    assert_eq!(terms.collect::<Vec<_>>(), ["后台", "回收", "页面", "唤醒"]);
+    // A name that the glossary alone has is not named by the question.
+    let mut hits = response.hits.iter();
+    assert!(hits.all(|hit| !hit.scores.contains_key("exact_name")));
+    let without = found(&retriever().await, question).await;
+    assert!(without.glossary.is_empty());
+    assert!(without.hits.iter().all(|hit| hit.scores["keyword"] == 0.0));
+}
+
 /// Cannot embed.
 struct Away;
 

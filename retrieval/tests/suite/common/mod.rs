@@ -67,6 +67,10 @@ pub fn retriever(index: SharedSearchIndex, models: Models) -> Retriever {
     Retriever::new(index, serving(models), knowledge_sets(), config()).unwrap()
 }
 
+pub fn retriever_with(index: SharedSearchIndex, config: Config) -> Retriever {
+    Retriever::new(index, serving(models(None)), knowledge_sets(), config).unwrap()
+}
+
 /// [`KNOWLEDGE_SETS`].
 pub fn knowledge_sets() -> SharedKnowledgeSets {
     SharedKnowledgeSets::new(KnowledgeSets::from_toml(KNOWLEDGE_SETS).unwrap())
