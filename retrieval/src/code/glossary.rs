@@ -1,53 +1,97 @@
 //! What things are called in source code that a question names in another language: code whose names
 //! and comments are English shares no words with a Chinese question.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use tributary_schemas::Result;
 use tributary_schemas::code_search::GlossaryTerm;
-use tributary_taxonomy::{Lexicon, Synonyms};
+use tributary_taxonomy::{Lexicon, Synonyms, fold};
 
 /// Terms of one question that are looked up; a long text would be all names.
 const MAXIMUM_TERMS: usize = 16;
+/// From so many terms on, their names say more than the question does: words that the code cannot
+/// have only pull its vector away (docs/code-search.md has the figures).
+const ENOUGH_TERMS: usize = 2;
 
 /// Terms with their names in the code, in the form of a lexicon's synonyms.
 #[derive(Debug, Default)]
-pub(crate) struct Glossary(Synonyms);
+pub(crate) struct Glossary {
+    synonyms: Synonyms,
+    /// What is translated, folded: the first of each line. A name is never turned into its term.
+    terms: HashSet<String>,
+}
+
+/// A question as it is asked in the code's words.
+pub(super) struct Asked {
+    /// Terms that were looked up.
+    pub terms: Vec<GlossaryTerm>,
+    /// The question with their names behind it: what of it the code has or lacks is told from this.
+    pub whole: String,
+    /// What is searched for: the names and what of the question is in their script, where most of
+    /// it was found; else the whole.
+    pub searched: String,
+}
 
 impl Glossary {
     /// Reads files of terms. `Invalid` with file and line if one cannot be read.
     pub fn read(files: &[PathBuf]) -> Result<Self> {
-        Ok(Self(Lexicon::from_files(files)?.synonyms().clone()))
+        Ok(Self::of(Lexicon::from_files(files)?.synonyms().clone()))
     }
 
-    /// The terms of the question that have names in the code, in its order, each once.
-    pub fn terms(&self, question: &str) -> Vec<GlossaryTerm> {
-        let mut terms: Vec<GlossaryTerm> = Vec::new();
-        for mention in self.0.mentions(question) {
+    fn of(synonyms: Synonyms) -> Self {
+        let terms = synonyms.groups().filter_map(|group| group.first());
+        Self {
+            terms: terms.map(|term| fold(term).into_owned()).collect(),
+            synonyms,
+        }
+    }
+
+    /// The question in the code's words.
+    pub fn asked(&self, question: &str) -> Asked {
+        let terms = self.found(question);
+        let mut names: Vec<&str> = Vec::new();
+        for name in terms.iter().flat_map(|term| &term.names) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        let names = names.join(" ");
+        let whole = format!("{question} {names}").trim_end().to_owned();
+        let searched = match terms.len() >= ENOUGH_TERMS {
+            true => format!("{} {names}", in_ascii(question)).trim().to_owned(),
+            false => whole.clone(),
+        };
+        Asked {
+            terms,
+            whole,
+            searched,
+        }
+    }
+
+    /// The terms that have names in the code, in the question's order, each once.
+    fn found(&self, question: &str) -> Vec<GlossaryTerm> {
+        let mut found: Vec<GlossaryTerm> = Vec::new();
+        for mention in self.synonyms.mentions(question) {
             let term = question.get(mention.range).unwrap_or_default();
-            if terms.len() < MAXIMUM_TERMS && !terms.iter().any(|known| known.term == term) {
-                terms.push(GlossaryTerm {
+            let is_new = !found.iter().any(|known| known.term == term);
+            if found.len() < MAXIMUM_TERMS && is_new && self.terms.contains(fold(term).as_ref()) {
+                let names = mention.others.into_iter();
+                let names = names.filter(|name| !self.terms.contains(fold(name).as_ref()));
+                found.push(GlossaryTerm {
                     term: term.to_owned(),
-                    names: mention.others.into_iter().map(str::to_owned).collect(),
+                    names: names.map(str::to_owned).collect(),
                 });
             }
         }
-        terms
+        found
     }
 }
 
-/// The question with the names behind it, each once.
-pub(super) fn with_names(question: &str, terms: &[GlossaryTerm]) -> String {
-    let mut text = question.to_owned();
-    let mut added: Vec<&str> = Vec::new();
-    for name in terms.iter().flat_map(|term| &term.names) {
-        if !added.contains(&name.as_str()) {
-            added.push(name);
-            text.push(' ');
-            text.push_str(name);
-        }
-    }
-    text
+/// The words of a question that are written in ASCII, as identifiers are.
+fn in_ascii(question: &str) -> String {
+    let words = question.split(|character: char| !character.is_ascii());
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -63,23 +107,39 @@ mod tests {
         ] {
             synonyms.add(group.into_iter().map(str::to_owned));
         }
-        Glossary(synonyms)
+        Glossary::of(synonyms)
     }
 
     #[test]
-    fn a_question_gets_the_names_of_its_longest_terms_once() {
+    fn a_question_is_asked_by_the_names_of_its_longest_terms() {
         let cases = [
-            ("谁唤醒内存回收", "谁唤醒内存回收 wake up reclaim vmscan"),
             (
-                "回收之后再唤醒，回收",
-                "回收之后再唤醒，回收 reclaim shrink wake up",
+                "谁唤醒内存回收",
+                "谁唤醒内存回收 wake up reclaim vmscan",
+                "wake up reclaim vmscan",
             ),
-            ("回收与内存回收", "回收与内存回收 reclaim shrink vmscan"),
-            ("who wakes it", "who wakes it"),
+            (
+                "kswapd 回收之后再唤醒，回收",
+                "kswapd 回收之后再唤醒，回收 reclaim shrink wake up",
+                "kswapd reclaim shrink wake up",
+            ),
+            (
+                "内存回收怎么做",
+                "内存回收怎么做 reclaim vmscan",
+                "内存回收怎么做 reclaim vmscan",
+            ),
+            ("who wakes it up", "who wakes it up", "who wakes it up"),
+            (
+                "reclaim and wake up",
+                "reclaim and wake up",
+                "reclaim and wake up",
+            ),
         ];
-        for (question, expected) in cases {
-            let terms = glossary().terms(question);
-            assert_eq!(with_names(question, &terms), expected);
+        for (question, whole, searched) in cases {
+            let asked = glossary().asked(question);
+            let words: Vec<&str> = asked.searched.split_whitespace().collect();
+            assert_eq!(asked.whole, whole);
+            assert_eq!(words.join(" "), searched);
         }
     }
 
@@ -90,6 +150,9 @@ mod tests {
             synonyms.add([format!("词{number}号"), format!("name{number}")]);
         }
         let question: String = (0..40).map(|number| format!("词{number}号")).collect();
-        assert_eq!(Glossary(synonyms).terms(&question).len(), MAXIMUM_TERMS);
+        assert_eq!(
+            Glossary::of(synonyms).asked(&question).terms.len(),
+            MAXIMUM_TERMS
+        );
     }
 }

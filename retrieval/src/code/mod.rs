@@ -152,13 +152,16 @@ impl<'a> Search<'a> {
         serving: &'a Serving,
         asked: &SearchRequest,
     ) -> Result<Self> {
-        let terms = retriever.glossary.terms(&asked.query);
-        let expanded = SearchRequest {
-            query: glossary::with_names(&asked.query, &terms),
+        let in_code = retriever.glossary.asked(asked.query.trim());
+        let with_query = |query| SearchRequest {
+            query,
             ..asked.clone()
         };
-        let (plan, words) = retriever.plan(&expanded, serving).await?;
-        let content = coverage::content_tokens(&words, &plan.tokens);
+        let whole = with_query(in_code.whole);
+        let (whole, words) = retriever.plan(&whole, serving).await?;
+        let content = coverage::content_tokens(&words, &whole.tokens);
+        let searched = with_query(in_code.searched);
+        let (plan, _) = retriever.plan(&searched, serving).await?;
         let vectors = retriever.embed(&plan, serving).await;
         let mut degraded = serving.models.degraded.clone();
         if plan::uses_vectors(&plan) && vectors.is_none() {
@@ -174,7 +177,7 @@ impl<'a> Search<'a> {
             retriever,
             serving,
             plan,
-            glossary: terms,
+            glossary: in_code.terms,
             vectors,
             content,
             absent: Vec::new(),

@@ -356,8 +356,7 @@ async fn a_question_in_another_language_is_searched_for_by_what_its_terms_are_ca
     let question = json!({"query": "后台回收页面的线程由谁唤醒"});
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("glossary.txt");
-    let terms =
-        "后台\t-\tbackground\n回收\t-\treclaims\n页面\t-\tpage; pages\n唤醒\t-\twakes; wake_reclaimer\n";
+    let terms = "后台\t-\tbackground\n回收\t-\treclaims\n页面\t-\tpage; pages\n唤醒\t-\twakes; wake_reclaimer\n";
     std::fs::write(&file, terms).unwrap();
     let mut config = common::config();
     config.code.glossary_files = vec![file];
