@@ -88,6 +88,9 @@ test("runs over time, what each tier keeps, what was lost where, and a case in b
   assert.match(await region(page, "Which step lost it").innerText(), /Conversion\s+1[\s\S]*Filter\s+1/);
   assert.match(await region(page, "By level, style and modality").innerText(), /Style: noisy\s+1/);
   assert.match(await page.getByText("line of the set could not be used").innerText(), /^1 line/);
+  const measures = region(page, "Measures of the cases of both, with 95 % intervals");
+  await measures.waitFor();
+  assert.match(await measures.innerText(), /ndcg@10\s+0\.\d+\s+0\.\d+\s+\S+\s+\S+ … \S+/);
   const cases = region(page, "Cases, the worst first").locator("tbody tr");
   assert.equal(await cases.count(), 5);
   assert.match(await cases.last().innerText(), /Full/);
