@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
+use tributary_retrieval::LIKELY;
 use tributary_schemas::code_search::{CodeHit, CodeSearchRequest, CodeSearchResponse};
 
 use crate::args::{CodeSearch, Global, Service};
