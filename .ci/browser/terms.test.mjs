@@ -77,7 +77,7 @@ test("candidates are decided by key and by click, undone, and shared with the te
   assert.match(await row.innerText(), /yes: owner[\s\S]*no: ann[\s\S]*disagreement[\s\S]*open/);
   await assertAccessible(page, "disagreements");
   await picture(page, "terms-disagreements");
-  await row.getByRole("button", { name: `${first} is no term` }).click();
+  await row.getByRole("button", { name: `No: ${first}` }).click();
   await page.getByText("Nobody disagrees.").waitFor();
   await page.getByRole("link", { name: "Decided" }).click();
   assert.match(await page.getByRole("row", { name: new RegExp(first) }).innerText(), /no: ann, owner[\s\S]*no term/);
