@@ -3,7 +3,7 @@
 // TRIBUTARY_SCREENSHOTS=FOLDER keeps pictures; TRIBUTARY_PAGE=query-api/web/page takes the page from there instead of from the binary.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
@@ -88,6 +88,9 @@ test("runs over time, what each tier keeps, what was lost where, and a case in b
   assert.match(await region(page, "Which step lost it").innerText(), /Conversion\s+1[\s\S]*Filter\s+1/);
   assert.match(await region(page, "By level, style and modality").innerText(), /Style: noisy\s+1/);
   assert.match(await page.getByText("line of the set could not be used").innerText(), /^1 line/);
+  const measures = region(page, "Measures of the cases of both, with 95 % intervals");
+  await measures.waitFor();
+  assert.match(await measures.innerText(), /ndcg@10\s+0\.\d+\s+0\.\d+\s+\S+\s+\S+ … \S+/);
   const cases = region(page, "Cases, the worst first").locator("tbody tr");
   assert.equal(await cases.count(), 5);
   assert.match(await cases.last().innerText(), /Full/);
@@ -126,6 +129,31 @@ test("the other run is chosen by keyboard, and a case that it does not have is s
   await page.waitForURL(/against=/);
   await page.getByRole("button", { name: "antenna cable connector kind" }).click();
   await page.getByRole("dialog").getByText("This run has no such case.").waitFor();
+});
+
+test("cases that changed stand with their ranks before and after, and open side by side", async (t) => {
+  // The second run as if tier 2 had lost a case.
+  const folder = path.join(server.folder, "data", "evaluations");
+  const runs = (await readdir(folder)).filter((name) => name.endsWith("-radio.json")).sort();
+  const run = JSON.parse(await readFile(path.join(folder, runs[1]), "utf8"));
+  const lost = run.cases.find(({ id }) => id === "q-tilt");
+  Object.assign(lost, { verdict: "none", step: "fine", ranks: { coarse: 1, fine: 7, rerank: null, hit: null } });
+  for (const name of Object.keys(lost.scores)) lost.scores[name] = 0;
+  await writeFile(path.join(folder, runs[1]), JSON.stringify(run));
+
+  const page = await open(t, `evaluation?run=${run.id}&against=${runs[0].replace(".json", "")}`);
+  const changed = region(page, "Cases that changed, the greatest loss first").locator("tbody tr");
+  await changed.first().waitFor();
+  assert.match(await changed.first().innerText(), /q-tilt\s+Full → None\s+– → Tier 2 \(fine\)[\s\S]*1 → 7[\s\S]*1\.000 → 0\.000/);
+  assert.match(await region(page, "Measures of the cases of both, with 95 % intervals").innerText(), /ndcg@10[^\n]*-0\.200[\s\S]*may be chance/);
+  await assertAccessible(page, "comparison");
+  await picture(page, "evaluation-comparison");
+  await changed.first().getByRole("button").click();
+  const traces = page.getByRole("dialog").locator("section");
+  await traces.nth(1).waitFor();
+  await traces.first().locator(".targets li").waitFor();
+  assert.match(await traces.first().innerText(), /Full/);
+  assert.match(await traces.nth(1).innerText(), /lost by: Tier 2/);
 });
 
 test("narrow, dark and in Chinese", async (t) => {

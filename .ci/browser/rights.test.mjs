@@ -12,7 +12,7 @@ import { Server, until } from "./server.mjs";
 const binary = path.resolve(process.env.TRIBUTARY_BINARY);
 const run = promisify(execFile);
 const READER_VIEWS = ["Search", "Ask", "Report", "Judge", "Documents", "Knowledge sets"];
-const ALL_VIEWS = [...READER_VIEWS, "Dead letters", "Evaluation", "Operations"];
+const ALL_VIEWS = [...READER_VIEWS, "Dead letters", "Terms", "Evaluation", "Operations"];
 
 let server;
 let browser;
@@ -139,7 +139,7 @@ test("a session that ended while the page was open asks for a key again", async 
 });
 
 test("each role has the views that it can use", async (t) => {
-  const views = { administrator: ALL_VIEWS, reader: READER_VIEWS, publisher: ["Documents", "Dead letters"], builder: ["Knowledge sets"] };
+  const views = { administrator: ALL_VIEWS, reader: READER_VIEWS, publisher: ["Documents", "Dead letters"], builder: ["Knowledge sets", "Terms"] };
   for (const [role, names] of Object.entries(views)) {
     const page = await signedIn(t, role, "");
     assert.deepEqual(await menu(page), names, role);

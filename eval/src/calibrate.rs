@@ -26,6 +26,8 @@ struct Asked {
     set: usize,
     has_answer: bool,
     hits: Vec<(Features, bool)>,
+    /// What the weights of the configuration say of each hit.
+    configured: Vec<f64>,
 }
 
 /// What was found for all sets so far.
@@ -48,6 +50,9 @@ pub struct Calibration {
     pub answerable: usize,
     /// Questions whose answer was left out.
     pub unanswerable: usize,
+    /// What the weights of the configuration are worth on the same questions. It flatters them where
+    /// they were fitted on these, and is what to go by where they were not.
+    pub configured: Figures,
     /// Where the question is embedded.
     pub with_vectors: Fit,
     /// Where it is not.
@@ -158,6 +163,7 @@ impl Collection {
             sets: self.sets.clone(),
             answerable,
             unanswerable: self.asked.len() - answerable,
+            configured: self.configured(),
             with_vectors: self.fit(without(&["rerank"])),
             keywords_alone: self.fit(without(&["similarity", "rerank"])),
             with_reranker: self.reranker.as_ref().map(|_| self.fit(all)),
@@ -178,6 +184,12 @@ impl Collection {
             all: figures(None),
             by_set: (0..self.sets.len()).map(|set| figures(Some(set))).collect(),
         }
+    }
+
+    fn configured(&self) -> Figures {
+        let estimates = self.asked.iter().flat_map(|asked| &asked.configured);
+        let estimates: Vec<f64> = estimates.copied().collect();
+        self.figures(&self.samples(), &estimates, &|_| true)
     }
 
     /// Of the questions that are `chosen`.
@@ -241,10 +253,12 @@ impl Asked {
             let features = SIGNALS.map(|name| signal(hit, name));
             (features, question.relevant.contains(&hit.document_id))
         };
+        let estimated = |hit: &Hit| f64::from(hit.relevance.unwrap_or(0.0));
         Self {
             set,
             has_answer: !question.relevant.is_empty(),
             hits: hits.iter().map(seen).collect(),
+            configured: hits.iter().map(estimated).collect(),
         }
     }
 }
@@ -305,6 +319,7 @@ mod tests {
                     ([best, best, 1.0, 0.0, 0.0], has_answer),
                     ([0.3, 0.1, 0.0, 0.0, 0.0], false),
                 ],
+                configured: vec![if has_answer { 1.0 } else { 0.0 }, 0.5],
             }
         };
         let collection = Collection {
@@ -323,6 +338,12 @@ mod tests {
         let all = &calibration.with_vectors.all;
         assert!(all.answerable_auroc > 0.99 && all.calibration_error < 0.05);
         assert_eq!(calibration.with_vectors.by_set.len(), 1);
+        // The first hits are right, the others are called even and none is.
+        let configured = &calibration.configured;
+        assert!(
+            (configured.calibration_error - 0.25).abs() < 1e-9,
+            "{configured:?}"
+        );
         assert!(calibration.with_reranker.is_none());
         let reranked = Collection {
             reranker: Some("chat:small".into()),

@@ -1,5 +1,5 @@
 //! Questions that users asked, as candidates for cases: those with feedback, those that were
-//! refused, and those that failed. Where an answer helped, the documents that it cites count as
+//! refused, those that failed, and searches that found nothing. Where an answer helped, the documents that it cites count as
 //! relevant; all others wait for a judgement.
 
 use std::collections::BTreeMap;
@@ -23,6 +23,17 @@ pub enum Origin {
     Refused,
     /// There was no answer.
     Failed,
+    /// A search found nothing, or nothing that seems to answer it.
+    Missed,
+}
+
+/// A search that was not answered, as the server keeps it.
+#[derive(Clone, Copy, Debug)]
+pub struct MissedQuestion<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// As asked.
+    pub query: &'a str,
 }
 
 /// A line of the file of questions.
@@ -70,6 +81,25 @@ pub fn of_conversation(turns: &[Turn]) -> Vec<Candidate> {
         }
     }
     candidates
+}
+
+/// Searches as candidates, but those whose question is among `known` already.
+pub fn of_searches<'a>(
+    missed: impl IntoIterator<Item = MissedQuestion<'a>>,
+    known: &[Candidate],
+) -> Vec<Candidate> {
+    let is_new = |one: &MissedQuestion| known.iter().all(|known| known.text != one.query);
+    let new = missed.into_iter().filter(is_new);
+    new.map(|one| Candidate {
+        id: format!("search-{}", one.id),
+        text: one.query.to_owned(),
+        history: Vec::new(),
+        origin: Origin::Missed,
+        reason: String::new(),
+        shown: Vec::new(),
+        relevant: Vec::new(),
+    })
+    .collect()
 }
 
 fn candidate(turn: &Turn, history: &[String]) -> Option<Candidate> {
@@ -204,5 +234,21 @@ mod tests {
                     .to_vec()
             )
         );
+    }
+
+    #[test]
+    fn searches_that_were_missed_wait_for_a_judgement_and_are_not_asked_twice() {
+        let known = of_conversation(&[turn("refused", "refused", Value::Null)]);
+        let missed = [("1", "refused"), ("2", "载波聚合的功率")]
+            .map(|(id, query)| MissedQuestion { id, query });
+        let found = of_searches(missed, &known);
+        let [one] = found.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert_eq!(
+            (one.id.as_str(), one.text.as_str()),
+            ("search-2", "载波聚合的功率")
+        );
+        assert!(one.origin == Origin::Missed && one.relevant.is_empty());
     }
 }

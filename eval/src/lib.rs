@@ -2,14 +2,11 @@
 //! scores every tier.
 
 pub mod answers;
-mod bootstrap;
 pub mod calibrate;
 pub mod calibration;
 pub mod candidates;
 pub mod case;
-mod chance;
 pub mod code;
-pub mod compare;
 pub mod diagnosis;
 pub mod evidence;
 pub mod gate;

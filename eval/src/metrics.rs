@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 pub use tributary_schemas::evaluation::RankScores;
+pub use tributary_store::evaluations::statistics::{mean, percentile};
 
 /// Scores of one ranking (document ids, best first, each once).
 pub fn rank_scores(ranking: &[&str], relevant: &HashSet<String>) -> RankScores {
@@ -31,23 +32,6 @@ pub fn mean_scores(scores: &[RankScores]) -> RankScores {
         hit_5: mean(|scores| scores.hit_5),
         hit_10: mean(|scores| scores.hit_10),
     }
-}
-
-/// Mean; zero for none.
-pub fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() {
-        0.0
-    } else {
-        values.iter().sum::<f64>() / values.len() as f64
-    }
-}
-
-/// The value below which `share` (0 to 1) of the values lie (nearest rank); zero for none.
-pub fn percentile(values: &[f64], share: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let rank = (share * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
 }
 
 fn found<'a>(

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 use tributary_retrieval::answer::AnswerConfig;
+use tributary_store::missed_searches::Config as MissedSearchesConfig;
 
 use crate::asking::AskConfig;
 use crate::audit::AuditConfig;
@@ -77,6 +78,8 @@ pub struct ServerConfig {
     pub maximum_page: usize,
     /// Idempotency keys that are remembered.
     pub idempotency_keys: usize,
+    /// Questions of searches that were not answered, as candidates for evaluations.
+    pub missed_searches: MissedSearchesConfig,
     /// Bytes of drawn pages that are kept in memory.
     pub page_cache_bytes: usize,
     /// Whom the server accepts beside the holders of its own keys.

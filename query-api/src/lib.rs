@@ -22,6 +22,7 @@ pub mod repairing;
 pub mod server;
 pub mod set_status;
 mod sources;
+pub mod term_review;
 pub mod tls;
 mod trace_id;
 

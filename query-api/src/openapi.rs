@@ -7,6 +7,7 @@ mod asking;
 mod conversations;
 mod evaluations;
 mod protocols;
+mod terms;
 mod user_profiles;
 
 use schemars::generate::SchemaSettings;
@@ -31,6 +32,7 @@ use crate::http::documents::{
 };
 use crate::http::facets::SearchChoices;
 use crate::http::knowledge_sets::SetInformation;
+use crate::http::missed_searches::{ForgottenSearches, MissedSearchPage, MissedSearchParameters};
 use crate::http::reindex::ReindexWish;
 use crate::http::rendered::{RenderRequest, Rendered};
 use crate::http::table_query::TableListParameters;
@@ -88,6 +90,7 @@ fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     operations.extend(reindexing(schemas));
     operations.extend(dead_letters(schemas));
     operations.extend(evaluations::operations(schemas));
+    operations.extend(terms::operations(schemas));
     operations.extend(protocols::operations(schemas));
     operations.extend(access::operations(schemas));
     operations.extend(server(schemas));
@@ -214,6 +217,23 @@ fn search(schemas: &mut SchemaGenerator) -> Vec<Operation> {
                 Some(answer::<CodeSearchResponse>(schemas)),
             )
         },
+        Operation {
+            parameters: Some(inline::<MissedSearchParameters>(schemas)),
+            ..operation(
+                "get",
+                "/v1/missed-searches",
+                "Own searches that found nothing, or nothing that seems to answer them, the last one first",
+                200,
+                Some(answer::<MissedSearchPage>(schemas)),
+            )
+        },
+        operation(
+            "delete",
+            "/v1/missed-searches",
+            "Forget all of them",
+            200,
+            Some(answer::<ForgottenSearches>(schemas)),
+        ),
         operation(
             "get",
             "/v1/facets",

@@ -16,6 +16,7 @@ use tributary_store::conversations::SharedConversations;
 use tributary_store::evaluations::RunStore;
 use tributary_store::manifest::dead_letters::DeadLetters;
 use tributary_store::manifest::documents::Documents;
+use tributary_store::missed_searches::MissedSearches;
 use tributary_taxonomy::KnowledgeSetCatalog;
 
 use crate::asking::{AskConfig, Asking};
@@ -31,6 +32,7 @@ use crate::page_drawing::{DrawnPages, PageDrawing};
 use crate::problem::{Code, Problem};
 use crate::reindexing::Reindexing;
 use crate::repairing::Repairing;
+use crate::term_review::TermReview;
 use crate::tls;
 
 /// What the server is made of.
@@ -55,6 +57,10 @@ pub struct Parts {
     pub page_drawing: Arc<dyn PageDrawing>,
     /// Runs of evaluations that are kept.
     pub evaluations: RunStore,
+    /// Candidates for terms, and what people said of them.
+    pub terms: TermReview,
+    /// Questions of searches that were not answered.
+    pub missed_searches: MissedSearches,
     /// Where large bodies and pictures of documents are kept.
     pub blobs: Blobs,
     /// Contents over this size go there.
@@ -76,6 +82,8 @@ pub struct ServerState {
     pub(crate) page_drawing: Arc<dyn PageDrawing>,
     pub(crate) drawn_pages: Arc<DrawnPages>,
     pub(crate) evaluations: RunStore,
+    pub(crate) terms: Arc<TermReview>,
+    pub(crate) missed_searches: Arc<MissedSearches>,
     pub(crate) blobs: Blobs,
     pub(crate) inline_limit_bytes: usize,
     pub(crate) bodies: Arc<BodyBudget>,
@@ -117,6 +125,8 @@ impl ServerState {
             page_drawing: parts.page_drawing,
             drawn_pages: Arc::new(DrawnPages::new(config.page_cache_bytes)),
             evaluations: parts.evaluations,
+            terms: Arc::new(parts.terms),
+            missed_searches: Arc::new(parts.missed_searches),
             blobs: parts.blobs,
             inline_limit_bytes: parts.inline_limit_bytes,
             bodies: Arc::new(BodyBudget::new(

@@ -54,7 +54,7 @@ pub use events::Events;
 pub use evidence::Evidence;
 pub use function_words::is_function_word;
 pub use made_of::MadeOf;
-pub use relevance::{Signals, relevance};
+pub use relevance::{LIKELY, Signals, relevance};
 pub use retriever::{Models, Outcome, Retriever};
 pub use serving::{Serving, SharedServing};
 pub use tables::TableConfig;

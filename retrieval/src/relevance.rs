@@ -9,6 +9,10 @@ use crate::config::{RelevanceConfig, RelevanceWeights};
 use crate::coverage::TokenScores;
 use crate::fine::FineChunk;
 
+/// Relevance below which a hit is hardly an answer: the text output says so, and a search without a
+/// better one counts as missed.
+pub const LIKELY: f32 = 0.1;
+
 /// What the estimate is made from.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Signals {

@@ -17,6 +17,8 @@
 //!   blobs/             content-addressed bodies
 //!   manifest/          the document table as of some moment, and up to which time versions were given
 //!   models/            model files and the ONNX runtime
+//!   evaluations/       runs of evaluations, see `evaluations`
+//!   lexicon/           candidates for terms and verdicts on them, written by the command line and the server
 //!   publishing/        the folders that each source was published from, written by the command line
 //!   backup.staging/    while a backup is being made; restore.draft/, restore.ready/ while one is restored
 //! ```

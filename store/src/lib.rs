@@ -18,6 +18,7 @@ pub mod generations;
 pub mod keys;
 pub mod manifest;
 pub mod metrics;
+pub mod missed_searches;
 mod panics;
 pub mod parts;
 pub mod search_index;

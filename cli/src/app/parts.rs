@@ -20,6 +20,7 @@ use tributary_models::prompts::{PromptSet, Prompts};
 use tributary_models::service::SharedServiceObserver;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::server::Parts as ServerParts;
+use tributary_query_api::term_review::TermReview;
 use tributary_retrieval::{
     AnalyzerSource, Asker, AskerParts, ChatReranker, Retriever, Serving, SharedServing,
     Understander, UnderstanderParts,
@@ -36,8 +37,10 @@ use tributary_store::manifest::documents::{Documents, StageReader, stage_readers
 use tributary_store::manifest::given_time::GivenTime;
 use tributary_store::manifest::table::{CheckpointFile, CheckpointReading, DocumentTable};
 use tributary_store::metrics::MetricRegistry;
+use tributary_store::missed_searches::MissedSearches;
 use tributary_store::work::Work;
 use tributary_store::{Clock, system_clock};
+use tributary_taxonomy::discovery::files::FOLDER as TERM_FOLDER;
 use tributary_taxonomy::{KnowledgeSets, Lexicon, SourceProfiles, Synonyms};
 
 use super::external_metrics::KnownServices;
@@ -259,6 +262,11 @@ impl Parts {
             repairing: Arc::new(RepairSide::new(self, config)),
             page_drawing: Arc::new(PageSide::new(&self.conversion)),
             evaluations: RunStore::new(Path::new(&config.store.data_folder).join(FOLDER)),
+            missed_searches: MissedSearches::in_folder(
+                Path::new(&config.store.data_folder),
+                config.query_api.server.missed_searches,
+            ),
+            terms: TermReview::new(&Path::new(&config.store.data_folder).join(TERM_FOLDER)),
             blobs: self.stores.blobs.clone(),
             inline_limit_bytes: config.store.inline_limit_bytes,
             operations: self.operations_parts(config, services),

@@ -9,10 +9,11 @@ use super::{Output, documents::at_least_one};
 /// Shown below the options.
 pub const LEXICON_HELP: &str = "\
 A lexicon grows in rounds: candidates from the documents, verdicts of people on those in doubt, better candidates, a list.
-  tributary lexicon discover --output candidates.jsonl
-  tributary lexicon review candidates.jsonl
-  tributary lexicon discover --from candidates.jsonl --verdicts verdicts.jsonl --output candidates.jsonl
-  tributary lexicon build candidates.jsonl --output terms.txt --questions questions.jsonl
+  tributary lexicon discover
+  tributary lexicon review
+  tributary lexicon discover
+  tributary lexicon build --output terms.txt --questions questions.jsonl
+Candidates and verdicts lie in lexicon/ of the data folder, where the page shows them too, unless files are named.
 More: docs/lexicon.md";
 
 /// `lexicon …`.
@@ -35,9 +36,10 @@ pub struct Discover {
     /// Only documents in this knowledge set
     #[arg(long, value_name = "ID")]
     pub set: Option<String>,
-    /// File of candidates to write, a line of JSON each, the best first
+    /// File of candidates to write, a line of JSON each, the best first [default: lexicon/candidates.jsonl
+    /// in the data folder]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub output: PathBuf,
+    pub output: Option<PathBuf>,
     /// Score the candidates of this file anew instead of reading documents
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["source", "set", "synonyms", "minimum_count"])]
     pub from: Option<PathBuf>,
@@ -45,7 +47,8 @@ pub struct Discover {
     /// form of a lexicon that only names synonyms
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub synonyms: Option<PathBuf>,
-    /// File of verdicts to learn from (repeatable)
+    /// File of verdicts to learn from (repeatable) [default: without --output, verdicts.jsonl in the same
+    /// folder, if it is there]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub verdicts: Vec<PathBuf>,
     /// Lexicon file of terms that are right, to learn from (repeatable) [default: the lexicon of the
@@ -66,9 +69,9 @@ pub struct Discover {
 /// `lexicon review`.
 #[derive(Debug, Args)]
 pub struct Review {
-    /// File of candidates
+    /// File of candidates [default: lexicon/candidates.jsonl in the data folder]
     #[arg(value_name = "CANDIDATES", value_hint = ValueHint::FilePath)]
-    pub candidates: PathBuf,
+    pub candidates: Option<PathBuf>,
     /// Your name; verdicts are kept with it
     #[arg(long, value_name = "NAME", env = "USER", default_value = "reviewer")]
     pub reviewer: String,
@@ -97,9 +100,9 @@ pub struct Review {
 /// `lexicon build`.
 #[derive(Debug, Args)]
 pub struct BuildLexicon {
-    /// File of candidates
+    /// File of candidates [default: lexicon/candidates.jsonl in the data folder]
     #[arg(value_name = "CANDIDATES", value_hint = ValueHint::FilePath)]
-    pub candidates: PathBuf,
+    pub candidates: Option<PathBuf>,
     /// File of verdicts (repeatable) [default: verdicts.jsonl beside the candidates, if it is there]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub verdicts: Vec<PathBuf>,

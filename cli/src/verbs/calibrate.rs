@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use tributary_eval::calibrate::{Fit, halved};
+use tributary_eval::calibrate::{Figures, Fit, halved};
 use tributary_eval::calibration::SIGNALS;
 use tributary_eval::{Calibration, Collection, EvaluationSet};
 
@@ -51,6 +51,8 @@ fn describe(calibration: &Calibration) -> String {
         calibration.unanswerable,
         calibration.model
     );
+    let configured = figures("the configured weights", &calibration.configured);
+    text.insert_str(0, &configured);
     if let Some(reranker) = &calibration.reranker {
         writeln!(text, "reranker = \"{reranker}\"").ok();
     }
@@ -74,15 +76,17 @@ fn describe_fit(name: &str, fit: &Fit, sets: &[String], text: &mut String) {
     }
     let all = std::iter::once(("all", &fit.all));
     let each = sets.iter().map(String::as_str).zip(&fit.by_set);
-    for (set, figures) in all.chain(each) {
-        writeln!(
-            text,
-            "# cross-fitted, {set}: calibration error {:.4}, of bins {:.4}, answerable or not AUROC {:.4}",
-            figures.calibration_error, figures.calibration_error_of_bins, figures.answerable_auroc
-        )
-        .ok();
+    for (set, fit) in all.chain(each) {
+        text.push_str(&figures(&format!("cross-fitted, {set}"), fit));
     }
     describe_bins(fit, text);
+}
+
+fn figures(of: &str, figures: &Figures) -> String {
+    format!(
+        "# {of}: calibration error {:.4}, of bins {:.4}, answerable or not AUROC {:.4}\n",
+        figures.calibration_error, figures.calibration_error_of_bins, figures.answerable_auroc
+    )
 }
 
 fn describe_bins(fit: &Fit, text: &mut String) {

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use anyhow::Result;
+use tributary_retrieval::LIKELY;
 use tributary_schemas::code_search::{CodeHit, CodeSearchRequest, CodeSearchResponse};
 
 use crate::args::{CodeSearch, Global, Service};
 use crate::client::Client;
 use crate::config::Config;
 use crate::print::{self, Outcome};
-use crate::verbs::search::LIKELY;
 
 const NO_CODE: &str = "no source code was found: it is that of sources whose profile has `chunker = \"code\"`, as the server \
                        was started with it (docs/code-search.md)\n";

@@ -6,11 +6,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use tributary_eval::Report;
-use tributary_eval::compare::{CaseChange, Comparison, MeasureDifference};
+
 use tributary_eval::diagnosis::{CaseRecord, Step};
-use tributary_schemas::evaluation::{FORMAT, StoredRun};
+use tributary_schemas::evaluation::{CaseChange, Comparison, FORMAT, MeasureDifference, StoredRun};
 use tributary_store::data_folder;
-use tributary_store::evaluations::{FOLDER, Listing, RunStore};
+use tributary_store::evaluations::{self, FOLDER, Listing, RunStore};
 
 use crate::args::{EvalCompare, EvalRuns, Store};
 use crate::config::Config;
@@ -90,7 +90,7 @@ pub fn list(config: &Config, wanted: &EvalRuns) -> Result<Outcome> {
 pub fn compare(config: &Config, wanted: &EvalCompare) -> Result<Outcome> {
     let store = store(config, &wanted.store).store;
     let (a, b) = (store.load(&wanted.a)?, store.load(&wanted.b)?);
-    let comparison = tributary_eval::compare::compare(&a, &b)?;
+    let comparison = evaluations::compare(&a, &b)?;
     print::result(wanted.output, &comparison, || {
         describe(&comparison, wanted.limit)
     })?;

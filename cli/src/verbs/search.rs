@@ -7,6 +7,8 @@ use serde_json::Value;
 use tributary_schemas::search::{Hit, SearchRequest, SearchResponse};
 use tributary_schemas::{ChunkKind, Filter};
 
+use tributary_retrieval::LIKELY;
+
 use crate::args::{Global, Search, Service, given};
 use crate::client::Client;
 use crate::config::Config;
@@ -14,8 +16,6 @@ use crate::names;
 use crate::print::{self, Outcome};
 
 const SHOWN_CHARACTERS: usize = 240;
-/// Relevance below which a hit is hardly an answer.
-pub(super) const LIKELY: f32 = 0.1;
 /// Members of a family that are named below the one that answers.
 const SHOWN_MEMBERS: usize = 5;
 /// Snippets are looked for in this much of a chunk.

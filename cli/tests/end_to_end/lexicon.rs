@@ -243,3 +243,31 @@ fn a_model_judges_and_people_go_before_it() {
     assert_eq!(rest.code, 1, "{rest:?}");
     assert!(rest.stderr.contains("no verdict on"), "{rest:?}");
 }
+
+#[test]
+fn without_names_of_files_all_lies_in_the_data_folder_and_each_round_learns() {
+    let workspace = workspace();
+    let found = workspace.json(["lexicon", "discover", "--format", "json"]);
+    let file = text(&found, "/output").to_owned();
+    assert!(file.ends_with("lexicon/candidates.jsonl"), "{file}");
+    workspace.write(
+        "said.jsonl",
+        "{\"term\": \"地址转换\", \"decision\": \"yes\", \"reviewer\": \"bob\"}\n",
+    );
+    let review = ["lexicon", "review", "--verdicts", "said.jsonl"];
+    let reviewed = workspace.json([&review[..], &["--format", "json"]].concat());
+    assert_eq!(
+        text(&reviewed, "/file").to_owned(),
+        file.replace("candidates", "verdicts")
+    );
+    let again = workspace.json(["lexicon", "discover", "--format", "json"]);
+    assert_eq!(number(&again, "/learned_from/accepted"), 1, "{again}");
+    let build = ["lexicon", "build", "--output", "terms.txt"];
+    let only = ["--minimum-score", "2", "--format", "json"];
+    let built = workspace.json([&build[..], &only].concat());
+    assert_eq!(number(&built, "/terms"), 1, "{built}");
+    // What is named elsewhere learns from what is named alone.
+    let named = ["lexicon", "discover", "--output", "own.jsonl"];
+    let named = workspace.json([&named[..], &["--format", "json"]].concat());
+    assert_eq!(number(&named, "/learned_from/accepted"), 0, "{named}");
+}

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use serde_json::{Value, json};
+use tributary_store::evaluations::chance::Chance;
 
 use crate::case::Style;
-use crate::chance::Chance;
 use crate::set::read_lines;
 
 /// What is made of which questions.

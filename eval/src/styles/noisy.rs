@@ -2,9 +2,8 @@
 //! widths and cases, words left out, and fillers before and behind.
 
 use tributary_retrieval::is_function_word;
+use tributary_store::evaluations::chance::Chance;
 use tributary_taxonomy::language::is_chinese;
-
-use crate::chance::Chance;
 
 /// What is done to one question.
 const CHANGES: usize = 2;

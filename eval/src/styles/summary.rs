@@ -2,9 +2,8 @@
 //! summary.
 
 use tributary_retrieval::is_function_word;
+use tributary_store::evaluations::chance::Chance;
 use tributary_taxonomy::language::is_chinese;
-
-use crate::chance::Chance;
 
 /// Fewer words say nothing of what is asked about.
 const LEAST_WORDS: usize = 2;
@@ -16,26 +15,26 @@ const DEMANDS: [&str; 3] = [
     "What are the main points about ",
 ];
 
+/// Around a name of what is asked about.
 const CHINESE_DEMANDS: [(&str, &str); 3] = [
     ("概括介绍", "的相关内容"),
     ("总结一下关于", "的要点"),
     ("请综述", "的情况"),
 ];
+/// Before a question as it is, which Chinese takes as an object: 请概括说明如何配置载波聚合.
+const CHINESE_CLAUSE_DEMANDS: [&str; 3] = ["请概括说明", "总结一下", "请简要归纳"];
 
-/// What asks and is no part of what is asked about; longer ones first.
-const CHINESE_ASKING: [&str; 38] = [
-    "请简要说明",
-    "请简要描述",
-    "为什么会",
-    "是什么时候",
-    "什么时候",
-    "是多少年",
+/// What asks at the end, behind a name of what is asked about; longer ones first.
+const CHINESE_ENDINGS: [&str; 20] = [
     "分别是什么",
     "指的是什么",
+    "是什么意思",
     "有什么作用",
     "有哪几种",
-    "是怎么样",
-    "是怎样",
+    "有多少个",
+    "是怎样的",
+    "是怎么样的",
+    "在哪里",
     "是什么",
     "有什么",
     "有哪些",
@@ -43,34 +42,22 @@ const CHINESE_ASKING: [&str; 38] = [
     "有多少",
     "是哪个",
     "是哪里",
-    "在哪里",
-    "为什么",
-    "请问",
-    "请说明",
-    "如何",
-    "怎么样",
-    "怎样",
-    "怎么",
-    "什么",
-    "哪些",
-    "哪个",
-    "哪里",
-    "哪年",
-    "几个",
-    "多少",
+    "是哪些",
+    "在哪",
     "是谁",
-    "吗",
-    "呢",
-    "谁",
+    "如何",
 ];
+/// What asks anywhere: what has one of them is no name.
+const CHINESE_ASKING: [&str; 13] = [
+    "什么", "哪", "多少", "谁", "如何", "怎", "为何", "是否", "几", "吗", "呢", "何时", "多",
+];
+/// What goes before a question and asks nothing.
+const CHINESE_BEGINNINGS: [&str; 5] = ["请简要说明", "请简要描述", "请说明", "请问一下", "请问"];
 
 /// The question as a demand for a summary; none where too little of it is left.
 pub fn summary(question: &str, chance: &mut Chance) -> Option<String> {
     if is_chinese(question) {
-        let about = chinese_topic(question);
-        let (before, behind) = chance.one_of(&CHINESE_DEMANDS)?;
-        let is_enough = about.chars().count() >= LEAST_CHARACTERS;
-        return is_enough.then(|| format!("{before}{about}{behind}"));
+        return chinese_summary(question, chance);
     }
     let is_end = |sign: char| matches!(sign, '?' | '.' | '!' | ',' | ';' | ':' | '"' | '(' | ')');
     let words = question
@@ -82,13 +69,33 @@ pub fn summary(question: &str, chance: &mut Chance) -> Option<String> {
     (content.len() >= LEAST_WORDS).then(|| format!("{demand}{}", content.join(" ")))
 }
 
-fn chinese_topic(question: &str) -> String {
-    let mut about = question.to_owned();
-    for asking in CHINESE_ASKING {
-        about = about.replace(asking, "");
+/// A name of what is asked about is put into a demand; of what is no name the question stays whole.
+fn chinese_summary(question: &str, chance: &mut Chance) -> Option<String> {
+    let is_end = |sign: char| sign.is_whitespace() || "？?。，,！!".contains(sign);
+    let trimmed = question.trim_matches(is_end);
+    let beginnings = CHINESE_BEGINNINGS.iter();
+    let begun = beginnings.filter_map(|begin| trimmed.strip_prefix(begin));
+    let clause = begun.last().unwrap_or(trimmed).trim_start_matches(is_end);
+    let is_enough = |text: &str| text.chars().count() >= LEAST_CHARACTERS;
+    let name = chinese_name(clause).filter(|name| is_enough(name));
+    if let Some(name) = name {
+        let (before, behind) = chance.one_of(&CHINESE_DEMANDS)?;
+        return Some(format!("{before}{name}{behind}"));
     }
-    let is_edge = |sign: char| sign.is_whitespace() || "？?。，,！!的是".contains(sign);
-    about.trim_matches(is_edge).to_owned()
+    let is_asked = !clause.ends_with(['吗', '呢']) && is_enough(clause);
+    let is_nothing_else = chinese_name(clause).is_some();
+    let demand = chance.one_of(&CHINESE_CLAUSE_DEMANDS)?;
+    (is_asked && !is_nothing_else).then(|| format!("{demand}{clause}"))
+}
+
+/// What stands before the words that ask, if nothing in it asks.
+fn chinese_name(clause: &str) -> Option<&str> {
+    let mut endings = CHINESE_ENDINGS.iter();
+    let name = endings.find_map(|ending| clause.strip_suffix(ending))?;
+    let name = name.trim_end_matches(['的', '都', '，', '：']);
+    let asks = CHINESE_ASKING.iter().any(|asking| name.contains(asking));
+    // Two clauses are no name.
+    (!asks && !name.contains(['，', ',', '；', '。'])).then_some(name)
 }
 
 #[cfg(test)]
@@ -103,12 +110,51 @@ mod tests {
             english.ends_with("maximum transmit power terminal"),
             "{english}"
         );
-        let chinese = put("终端的最大发射功率是多少？");
-        assert!(
-            chinese.contains("终端的最大发射功率") && !chinese.contains("多少"),
-            "{chinese}"
-        );
         assert_eq!(put("What is it?"), "");
-        assert_eq!(put("是什么？"), "");
+    }
+
+    #[test]
+    fn chinese_demands_are_sentences() {
+        let ends = |question: &str| {
+            let put = summary(question, &mut Chance::new(3)).unwrap_or_default();
+            let demands = CHINESE_DEMANDS.iter().map(|(before, _)| *before);
+            let mut demands = demands.chain(CHINESE_CLAUSE_DEMANDS);
+            let rest = demands.find_map(|demand| put.strip_prefix(demand));
+            let rest = rest.unwrap_or_default();
+            let behind = CHINESE_DEMANDS.iter().map(|(_, behind)| *behind);
+            let name = behind
+                .filter(|behind| !behind.is_empty())
+                .find_map(|end| rest.strip_suffix(end));
+            (name.is_some(), name.unwrap_or(rest).to_owned())
+        };
+        let cases = [
+            ("终端的最大发射功率是多少？", true, "终端的最大发射功率"),
+            ("请问载波聚合方式有哪些？", true, "载波聚合方式"),
+            ("如何配置载波聚合？", false, "如何配置载波聚合"),
+            (
+                "为什么辅小区在激活之后会被释放？",
+                false,
+                "为什么辅小区在激活之后会被释放",
+            ),
+            (
+                "《战国无双》是由哪两个公司合作开发的？",
+                false,
+                "《战国无双》是由哪两个公司合作开发的",
+            ),
+            (
+                "如果定时器超时，终端的状态是什么？",
+                false,
+                "如果定时器超时，终端的状态是什么",
+            ),
+        ];
+        for (question, is_name, about) in cases {
+            assert_eq!(ends(question), (is_name, about.to_owned()), "{question}");
+        }
+        assert_eq!(ends("是什么？").1, "");
+        assert_eq!(
+            ends("终端支持载波聚合吗？").1,
+            "",
+            "no demand takes a question of yes and no"
+        );
     }
 }

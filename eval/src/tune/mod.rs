@@ -1,6 +1,6 @@
 //! Fits the weight of the vector side to the questions of a deployment: asks them once
 //! ([`collect`]), fits each way to weigh ([`rule`], [`fit`]), and says what each is worth on questions that
-//! it was not fitted on, with a confidence interval ([`crate::bootstrap`]).
+//! it was not fitted on, with a confidence interval ([`tributary_store::evaluations::statistics`]).
 
 pub mod collect;
 pub mod fit;
@@ -14,9 +14,9 @@ use serde::Serialize;
 pub use collect::{Case, Collected, Curve};
 pub use rule::Rule;
 
-pub use crate::bootstrap::Gain;
-use crate::bootstrap::gain;
 use crate::metrics::mean;
+pub use tributary_store::evaluations::statistics::Gain;
+use tributary_store::evaluations::statistics::gain;
 
 /// Parts of the questions of each set: each is scored by what was fitted to the others.
 pub const FOLDS: usize = 5;

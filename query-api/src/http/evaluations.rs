@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tributary_schemas::evaluation::{
-    CaseRecord, CaseVerdict, GroupScores, Report, RunSummary, Step, StoredRun, Tiers,
+    CaseRecord, CaseVerdict, Comparison, GroupScores, Report, RunSummary, Step, StoredRun, Tiers,
 };
 use tributary_schemas::{Error, ErrorKind};
-use tributary_store::evaluations::RunStore;
+use tributary_store::evaluations::{RunStore, compare};
 
 use super::json;
 use crate::problem::{Code, Problem};
@@ -104,6 +104,29 @@ pub struct CaseParameters {
     limit: Option<usize>,
 }
 
+/// A run beside an earlier one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EvaluationComparison {
+    /// Its `changes` are those of the page.
+    pub comparison: Comparison,
+    /// How many changes there are on all pages.
+    pub total: usize,
+    /// Give this as `after` for the next page of changes; `null` at the end.
+    pub next: Option<String>,
+}
+
+/// Parameters of `GET /v1/evaluations/{id}/comparison`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ComparisonParameters {
+    /// Id of the run before.
+    with: String,
+    /// `next` of the page before.
+    after: Option<String>,
+    /// Changed cases on the page; the server's maximum when absent.
+    limit: Option<usize>,
+}
+
 impl CaseParameters {
     fn lets_through(&self, case: &CaseRecord) -> bool {
         let has_verdict = self.verdict.is_none_or(|verdict| verdict == case.verdict);
@@ -140,6 +163,29 @@ pub async fn show(
     let id = id.into_inner();
     let run = read(&state.evaluations, move |runs| runs.get(&id)).await?;
     json(StatusCode::OK, &detail(run, &parameters, limit)?)
+}
+
+/// `GET /v1/evaluations/{id}/comparison`: what changed from the run `with` to this one.
+pub async fn compared(
+    state: web::Data<ServerState>,
+    id: web::Path<String>,
+    parameters: web::Query<ComparisonParameters>,
+) -> Result<HttpResponse, Problem> {
+    let limit = state.page_limit(parameters.limit)?;
+    let (id, with) = (id.into_inner(), parameters.with.clone());
+    let both = move |runs: &RunStore| compare(&runs.get(&with)?, &runs.get(&id)?);
+    let mut comparison = read(&state.evaluations, both).await?;
+    let changes = std::mem::take(&mut comparison.changes);
+    let total = changes.len();
+    let after = parameters.after.as_deref();
+    let (changes, next) = page(changes, |change| &change.id, (after, limit))?;
+    comparison.changes = changes;
+    let answer = EvaluationComparison {
+        comparison,
+        total,
+        next,
+    };
+    json(StatusCode::OK, &answer)
 }
 
 /// Runs hold thousands of cases: reading them is no work for a thread that answers.

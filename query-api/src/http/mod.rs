@@ -21,6 +21,7 @@ pub mod idempotency;
 pub mod images;
 pub mod knowledge_sets;
 mod large_bodies;
+pub mod missed_searches;
 pub mod originals;
 pub mod page;
 pub mod page_pictures;
@@ -35,6 +36,7 @@ pub mod session;
 pub mod sign_in;
 pub mod table_query;
 pub mod tables;
+pub mod terms;
 pub mod trace;
 pub mod turns;
 mod unlisted;
@@ -115,6 +117,11 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource("/v1/report/{id}").route(READ.get(ask::kept_report)))
         .service(resource("/v1/questions/judge").route(READ.post(questions::judge)))
         .service(resource("/v1/questions/explain").route(READ.post(questions::explain)))
+        .service(
+            resource("/v1/missed-searches")
+                .route(READ.get(missed_searches::list))
+                .route(READ.delete(missed_searches::forget)),
+        )
         .service(resource("/v1/code/search").route(READ.post(search::search_code)))
         .service(resource("/v1/facets").route(READ.get(facets::choices)))
         .service(resource("/v1/rendered").route(READ.post(rendered::render)))
@@ -152,6 +159,12 @@ pub fn routes(config: &mut web::ServiceConfig) {
         )
         .service(resource("/v1/evaluations").route(ADMINISTER.get(evaluations::list)))
         .service(resource("/v1/evaluations/{id}").route(ADMINISTER.get(evaluations::show)))
+        .service(
+            resource("/v1/evaluations/{id}/comparison")
+                .route(ADMINISTER.get(evaluations::compared)),
+        )
+        .service(resource("/v1/terms").route(BUILD.get(terms::list)))
+        .service(resource("/v1/terms/verdicts").route(BUILD.post(terms::decide)))
         .service(resource("/v1/audit").route(ADMINISTER.get(audit::list)))
         .configure(conversation_routes)
         .service(resource("/v1/chat/completions").route(READ.post(openai::complete)))

@@ -24,13 +24,16 @@ const KEEP: &str = "public, max-age=31536000, immutable";
 const ASK_AGAIN: &str = "no-cache";
 
 /// Modules that only some views import, once they are shown: a first visit does not ask for them.
-const LATER: [&str; 6] = [
+const LATER: [&str; 9] = [
     "parts/chart.js",
     "vendor/uplot.js",
     "views/evaluation.js",
     "views/evaluation_cases.js",
+    "views/evaluation_comparison.js",
     "views/evaluation_run.js",
     "views/evaluation_scores.js",
+    "views/terms.js",
+    "views/terms_list.js",
 ];
 
 /// A path below `/page/` (or one of the two above) and what is there.
@@ -93,6 +96,7 @@ const PAGE_FILES: &[File] = files![
     "views/documents.js",
     "views/evaluation.js",
     "views/evaluation_cases.js",
+    "views/evaluation_comparison.js",
     "views/evaluation_run.js",
     "views/evaluation_scores.js",
     "views/explain.js",
@@ -107,6 +111,8 @@ const PAGE_FILES: &[File] = files![
     "views/search_state.js",
     "views/sets.js",
     "views/sets_names.js",
+    "views/terms.js",
+    "views/terms_list.js",
     "views/uploads.js",
     "views/uploads_view.js",
     "words.js",

@@ -8,7 +8,7 @@ use tributary_schemas::search::{SearchRequest, SearchResponse};
 use tributary_schemas::{ErrorKind, Filter};
 
 use super::caller::Caller;
-use super::{body, images, json, user_profiles};
+use super::{body, images, json, missed_searches, user_profiles};
 use crate::audit;
 use crate::problem::Problem;
 use crate::server::ServerState;
@@ -71,6 +71,7 @@ pub(crate) async fn find(
         .flat_map(|hit| &mut hit.images);
     images.for_each(|image| *image = images::link(image));
     audit::answers_with(&outcome.response.hits);
+    missed_searches::note(state, &outcome.response, principal);
     Ok(outcome.response)
 }
 

@@ -215,7 +215,7 @@ fn refusal(
 }
 
 /// Paths below `/v1` that take parameters in their address when they are read.
-const WITH_PARAMETERS: [&str; 13] = [
+const WITH_PARAMETERS: [&str; 16] = [
     "/v1/audit",
     "/v1/conversations",
     "/v1/conversations/{id}/export",
@@ -227,8 +227,11 @@ const WITH_PARAMETERS: [&str; 13] = [
     "/v1/dead-letters",
     "/v1/evaluations",
     "/v1/evaluations/{id}",
+    "/v1/evaluations/{id}/comparison",
     "/v1/tables",
     "/v1/tables/{id}",
+    "/v1/terms",
+    "/v1/missed-searches",
 ];
 
 /// A filter in the address of what takes none would be left out without a word: only some of what

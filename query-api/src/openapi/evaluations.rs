@@ -4,7 +4,8 @@ use schemars::SchemaGenerator;
 
 use super::{Operation, answer, inline, operation};
 use crate::http::evaluations::{
-    CaseParameters, EvaluationDetail, EvaluationPage, EvaluationParameters,
+    CaseParameters, ComparisonParameters, EvaluationComparison, EvaluationDetail, EvaluationPage,
+    EvaluationParameters,
 };
 
 pub fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
@@ -27,6 +28,16 @@ pub fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
                 "One of them: scores by tier and by group, which steps lost what, and its cases, the worst first",
                 200,
                 Some(answer::<EvaluationDetail>(schemas)),
+            )
+        },
+        Operation {
+            parameters: Some(inline::<ComparisonParameters>(schemas)),
+            ..operation(
+                "get",
+                "/v1/evaluations/{id}/comparison",
+                "What changed from another run to this one: each measure with its confidence interval, and cases, the greatest loss first",
+                200,
+                Some(answer::<EvaluationComparison>(schemas)),
             )
         },
     ]

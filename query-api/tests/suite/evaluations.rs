@@ -111,6 +111,56 @@ async fn cases_come_worst_first_and_are_filtered_and_paged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn two_runs_are_compared_with_intervals_and_ranks() {
+    let server = Server::start().await;
+    keep_run(&server, "before", 1);
+    keep_run(&server, "after", 2);
+    let file = server.kept.evaluations.join("after.json");
+    let mut run: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    run["cases"][1] = case("late", "full", None, 1.0);
+    run["cases"][3] = case("some", "none", Some("fine"), 0.0);
+    write(&server, "after.json", &run.to_string());
+    let path = "/v1/evaluations/after/comparison?with=before";
+    let both = server.get(path).await.json();
+    let found = &both["comparison"];
+    assert_eq!(
+        (&found["a"], &found["b"]),
+        (&json!("before"), &json!("after"))
+    );
+    assert_eq!(
+        (&found["cases"], &found["won"], &found["lost"]),
+        (&json!(4), &json!(1), &json!(1))
+    );
+    assert_eq!(
+        ids(found, "changes"),
+        ["some", "late"],
+        "the greatest loss first"
+    );
+    assert_eq!(found["changes"][0]["ranks"][1]["coarse"], 3);
+    let ndcg = found["measures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["measure"] == "ndcg@10");
+    let [a, low, difference, high] =
+        ["a", "low", "difference", "high"].map(|name| ndcg.unwrap()[name].as_f64().unwrap());
+    assert!((a - 0.425).abs() < 1e-9 && (difference - 0.125).abs() < 1e-9);
+    assert!(low < 0.0 && high > difference, "{low} … {high}");
+    let first = server.get(&format!("{path}&limit=1")).await.json();
+    assert_eq!(
+        (ids(&first["comparison"], "changes"), &first["next"]),
+        (vec!["some"], &json!("some"))
+    );
+    assert_eq!(first["total"], 2);
+    for (path, status) in [
+        ("/v1/evaluations/after/comparison", 400),
+        ("/v1/evaluations/after/comparison?with=gone", 404),
+    ] {
+        assert_eq!(server.get(path).await.status, status, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_run_is_named_and_nothing_outside_is_read() {
     let server = Server::start().await;
     keep_run(&server, "run", 1);

@@ -6,6 +6,7 @@ use tributary_store::conversations::{NewTurn, TurnEnd};
 
 use crate::common::client::{Answer, Server};
 use crate::evaluations::keep_run;
+use crate::terms::discovered;
 
 #[test]
 fn the_committed_description_is_the_generated_one() {
@@ -112,6 +113,13 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
         Some(r#"{"query": "tasks", "files": 5, "top_k": 3}"#),
     ),
     ("get", "/v1/facets", "/v1/facets", None),
+    (
+        "get",
+        "/v1/missed-searches",
+        "/v1/missed-searches?limit=5",
+        None,
+    ),
+    ("delete", "/v1/missed-searches", "/v1/missed-searches", None),
     (
         "post",
         "/v1/rendered",
@@ -249,6 +257,19 @@ const CALLS: &[(&str, &str, &str, Option<&str>)] = &[
         "/v1/evaluations/before?verdict=none&step=fine&limit=1",
         None,
     ),
+    (
+        "get",
+        "/v1/evaluations/{id}/comparison",
+        "/v1/evaluations/later/comparison?with=before&limit=1",
+        None,
+    ),
+    ("get", "/v1/terms", "/v1/terms?state=open&limit=1", None),
+    (
+        "post",
+        "/v1/terms/verdicts",
+        "/v1/terms/verdicts",
+        Some(r#"{"term": "tick", "verdict": "yes"}"#),
+    ),
     ("get", "/health/livez", "/health/livez", None),
     ("get", "/health/readyz", "/health/readyz", None),
     ("get", "/metrics", "/metrics", None),
@@ -346,6 +367,8 @@ async fn every_operation_answers_as_described() {
     assert_eq!(called, described, "every operation is called once");
     let (conversation, turn) = asked(&server).await;
     keep_run(&server, "before", 1);
+    keep_run(&server, "later", 2);
+    discovered(&server, &[("tick", 0.5)]);
     for (method, path, address, body) in CALLS {
         let address = address
             .replace("CONVERSATION", &conversation)

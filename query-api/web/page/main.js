@@ -28,6 +28,7 @@ const VIEWS = {
   documents: Documents,
   sets: Sets,
   "dead-letters": DeadLetters,
+  terms: later(async () => (await import("./views/terms.js")).Terms),
   evaluation: later(async () => (await import("./views/evaluation.js")).Evaluation),
   operations: Operations,
 };

@@ -12,6 +12,7 @@ const ROLES = {
   documents: ["reader", "publisher"],
   sets: ["reader", "builder"],
   "dead-letters": ["publisher"],
+  terms: ["builder"],
   evaluation: [],
   operations: [],
 };
@@ -49,7 +50,10 @@ export function useSignedOut() {
 
 const has = (...roles) => !session.wants_keys || session.roles.some(({ role }) => role === "administrator" || roles.includes(role));
 
-export const mayView = (view) => has(...ROLES[view]);
+/** Whether they may build the index as a whole, which is what the lexicon is for. */
+const buildsAll = () => administers() || session.roles.some(({ role, knowledge_sets: own }) => role === "builder" && !own);
+
+export const mayView = (view) => (view === "terms" ? buildsAll() : has(...ROLES[view]));
 export const reads = () => has("reader");
 export const builds = () => has("builder");
 export const administers = () => has();

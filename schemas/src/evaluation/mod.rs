@@ -2,6 +2,7 @@
 //! server reads.
 
 mod case;
+mod comparison;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use case::{CaseHit, CaseLevel, CaseRecord, CaseVerdict, Modality, Ranks, Step, Style, Trail};
+pub use comparison::{CaseChange, Comparison, MeasureDifference};
 
 /// Format of the files of runs.
 pub const FORMAT: u32 = 1;

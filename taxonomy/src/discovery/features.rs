@@ -36,7 +36,7 @@ pub const FEATURES: [&str; N] = [
 ];
 
 /// Features of a candidate, in the order of [`FEATURES`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Features(pub [f64; N]);
 

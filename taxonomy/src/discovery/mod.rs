@@ -3,15 +3,18 @@
 //!
 //! [`Discovery`] reads passages of Markdown and counts; [`Found`] has the candidates with their
 //! features; [`rank`] scores them by a small classifier that starts from general knowledge and
-//! learns from [`Verdicts`]. Names in parentheses (`载波聚合 (CA)`) become [`OtherName`]s. No file
-//! is read or written here: `tributary lexicon` does that.
+//! learns from [`Verdicts`]. Names in parentheses (`载波聚合 (CA)`) become [`OtherName`]s. [`review`]
+//! says who is asked what, [`files`] is where candidates and verdicts are kept: `tributary lexicon`
+//! and the server share both.
 
 mod candidates;
 mod classifier;
 mod counts;
 mod features;
+pub mod files;
 mod glosses;
 mod pieces;
+pub mod review;
 mod scan;
 mod sentences;
 mod verdicts;
@@ -19,7 +22,7 @@ mod verdicts;
 pub use candidates::{Candidate, Knowledge, Ranking, rank};
 pub use features::{FEATURES, Features};
 pub use glosses::OtherName;
-pub use verdicts::{Decision, Standing, Verdict, Verdicts};
+pub use verdicts::{Decision, MODEL, Standing, Verdict, Verdicts};
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;

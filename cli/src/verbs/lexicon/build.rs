@@ -1,10 +1,11 @@
 //! `tributary lexicon build`: the terms that people accepted or that score high, as a lexicon file
 //! that says of each term why it is there, and what it changes for questions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use serde::Serialize;
+use tributary_taxonomy::discovery::files::{read_verdicts, verdicts_beside};
 use tributary_taxonomy::discovery::{Candidate, Verdicts};
 use tributary_taxonomy::{Analyzer, Lexicon};
 
@@ -38,11 +39,12 @@ struct Report {
 
 /// Writes the lexicon.
 pub fn run(config: &Config, build: &BuildLexicon) -> Result<Outcome> {
-    let verdict_files = verdict_files(build);
+    let file = files::candidates_file(config, build.candidates.as_ref());
+    let verdict_files = verdict_files(build, &file);
     let inputs = verdict_files.iter().chain(&build.questions);
-    files::refuse_input(&build.output, inputs.chain([&build.candidates]))?;
-    let mut candidates = files::candidates(&build.candidates)?;
-    let verdicts = files::verdicts(&verdict_files)?;
+    files::refuse_input(&build.output, inputs.chain([&file]))?;
+    let mut candidates = files::candidates(&file)?;
+    let verdicts = read_verdicts(&verdict_files)?;
     let current = Lexicon::from_files(&config.taxonomy.lexicon_files)?;
     judge(&mut candidates, &verdicts, &current);
     let taken: Vec<&Candidate> = candidates
@@ -53,7 +55,7 @@ pub fn run(config: &Config, build: &BuildLexicon) -> Result<Outcome> {
         bail!(
             "no candidate is accepted or scores {} or more\nhint: `tributary lexicon review {}` accepts some, --minimum-score takes more",
             build.minimum_score,
-            build.candidates.display()
+            file.display()
         );
     }
     let text = written(&taken);
@@ -65,8 +67,8 @@ pub fn run(config: &Config, build: &BuildLexicon) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn verdict_files(build: &BuildLexicon) -> Vec<PathBuf> {
-    let beside = files::verdicts_beside(&build.candidates);
+fn verdict_files(build: &BuildLexicon, candidates: &Path) -> Vec<PathBuf> {
+    let beside = verdicts_beside(candidates);
     match build.verdicts.is_empty() && beside.exists() {
         true => vec![beside],
         false => build.verdicts.clone(),

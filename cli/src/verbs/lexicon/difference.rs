@@ -6,8 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 use tributary_taxonomy::Analyzer;
-
-use super::files;
+use tributary_taxonomy::discovery::files::read_text;
 
 /// Questions that are looked at.
 const MAXIMUM_QUESTIONS: usize = 1000;
@@ -33,7 +32,7 @@ pub struct Change {
 
 /// Cuts the first questions of a file with both analyzers.
 pub fn read(file: &Path, before: &Analyzer, after: &Analyzer) -> Result<Difference> {
-    let text = files::text(file)?;
+    let text = read_text(file)?;
     let questions = text.lines().filter_map(question).take(MAXIMUM_QUESTIONS);
     let mut difference = Difference::default();
     for question in questions {

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde::Serialize;
 use tributary_schemas::{Error, ErrorKind};
+use tributary_store::data_folder;
 use tributary_taxonomy::Lexicon;
+use tributary_taxonomy::discovery::files::{read_verdicts, verdicts_beside};
 use tributary_taxonomy::discovery::{Candidate, Discovery, Found, Knowledge, Ranking, rank};
 
 use super::{corpus, files};
@@ -44,7 +46,8 @@ struct ReadReport {
 /// Reads, ranks and writes.
 pub fn run(global: &Global, config: &Config, discover: &Discover) -> Result<Outcome> {
     let lexicon = seeds(config, discover)?;
-    let verdicts = files::verdicts(&discover.verdicts)?;
+    let output = files::candidates_file(config, discover.output.as_ref());
+    let verdicts = read_verdicts(&verdict_files(discover, &output))?;
     let (mut candidates, read) = match &discover.from {
         Some(file) => (files::candidates(file)?, None),
         None => {
@@ -59,17 +62,30 @@ pub fn run(global: &Global, config: &Config, discover: &Discover) -> Result<Outc
     let learned_from = rank(&mut candidates, &knowledge);
     let found = candidates.len();
     keep_best(&mut candidates, discover.limit);
-    files::write_lines(&discover.output, &candidates)?;
+    if discover.output.is_none() {
+        data_folder::create(Path::new(&config.store.data_folder))?;
+    }
+    files::write_lines(&output, &candidates)?;
     let report = Report {
-        output: discover.output.clone(),
+        output,
         candidates: candidates.len(),
         left_out: found - candidates.len(),
         learned_from,
         read,
         best: best(&candidates),
     };
-    print::result(discover.format, &report, || describe(&report))?;
+    print::result(discover.format, &report, || describe(&report, discover))?;
     Ok(Outcome::Done)
+}
+
+/// Those that are named; beside the candidates of the data folder, what was said of them.
+fn verdict_files(discover: &Discover, output: &Path) -> Vec<PathBuf> {
+    let beside = verdicts_beside(output);
+    let is_own = discover.output.is_none() && discover.verdicts.is_empty() && beside.exists();
+    match is_own {
+        true => vec![beside],
+        false => discover.verdicts.clone(),
+    }
 }
 
 fn seeds(config: &Config, discover: &Discover) -> Result<Lexicon> {
@@ -150,7 +166,7 @@ fn best(candidates: &[Candidate]) -> Vec<String> {
         .collect()
 }
 
-fn describe(report: &Report) -> String {
+fn describe(report: &Report, discover: &Discover) -> String {
     let mut lines = Vec::new();
     if let Some(read) = &report.read {
         lines.push(format!(
@@ -178,11 +194,17 @@ fn describe(report: &Report) -> String {
     if !report.best.is_empty() {
         lines.push(format!("best: {}", report.best.join(", ")));
     }
+    let named = discover.output.as_deref().map(Path::display);
+    let review = named.map(|file| format!(" {file}")).unwrap_or_default();
     lines.push(format!(
-        "{} in {}; next: tributary lexicon review {}",
+        "{} in {}; next: tributary lexicon review{review}{}",
         print::count(report.candidates, "candidate"),
         report.output.display(),
-        report.output.display()
+        if review.is_empty() {
+            ", or the view Terms of the page"
+        } else {
+            ""
+        }
     ));
     lines.join("\n")
 }

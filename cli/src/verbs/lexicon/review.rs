@@ -11,10 +11,14 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tributary_eval::terms::TermJudge;
 use tributary_schemas::{Error, ErrorKind};
+use tributary_taxonomy::discovery::files::{
+    VerdictFile, read_text, read_verdicts, verdicts_beside,
+};
+use tributary_taxonomy::discovery::review::{Progress, Reviewer, borderline_first};
 use tributary_taxonomy::discovery::{Candidate, Decision, Standing, Verdict, Verdicts};
 
 use super::by_model;
-use super::files::{self, Kept};
+use super::files;
 use crate::app;
 use crate::args::Review;
 use crate::config::Config;
@@ -36,7 +40,7 @@ struct Report {
     undone: usize,
     /// Candidates that nobody decided, or on which reviewers disagree.
     open: usize,
-    /// Of those, the ones on which they disagree.
+    /// Candidates on which they disagree.
     disputed: usize,
     /// Candidates on which the model gave no verdict.
     #[serde(skip_serializing_if = "is_zero")]
@@ -64,19 +68,20 @@ pub fn run(config: &Config, review: &Review) -> Result<Outcome> {
         .transpose()?;
     let reviewer = judge.as_ref().map(TermJudge::reviewer);
     let reviewer = reviewer.unwrap_or_else(|| review.reviewer.clone());
-    let candidates = files::candidates(&review.candidates)?;
-    let beside = || files::verdicts_beside(&review.candidates);
+    let candidates_file = files::candidates_file(config, review.candidates.as_ref());
+    let candidates = files::candidates(&candidates_file)?;
+    let beside = || verdicts_beside(&candidates_file);
     let file = review.file.clone().unwrap_or_else(beside);
     let known: &[PathBuf] = match file.exists() {
         true => std::slice::from_ref(&file),
         false => &[],
     };
-    let verdicts = files::verdicts(known)?;
+    let verdicts = read_verdicts(known)?;
     let taken = review.verdicts.as_deref();
     let taken = taken.map(|from| taken_from(from, &review.reviewer));
     let taken = taken.transpose()?;
     let mut session = Session {
-        kept: Kept::open(&file)?,
+        kept: VerdictFile::open(&file)?,
         verdicts,
         report: Report {
             file,
@@ -104,35 +109,33 @@ pub fn run(config: &Config, review: &Review) -> Result<Outcome> {
         }
     }
     let report = session.finish(&candidates);
-    print::result(review.format, &report, || describe(&report, review))?;
+    print::result(review.format, &report, || {
+        describe(&report, review.candidates.as_deref())
+    })?;
     let given = report.yes + report.no + report.skipped;
     Ok(Outcome::of(given, report.without_verdict))
 }
 
-/// Candidates that are open, the nearest to even odds first. What a model decided is open for
-/// people.
+/// Candidates that are open, the nearest to even odds first.
 fn queue<'a>(
     candidates: &'a [Candidate],
     session: &Session,
     review: &Review,
 ) -> Vec<&'a Candidate> {
-    let (verdicts, reviewer) = (&session.verdicts, &session.report.reviewer);
-    let is_open = |candidate: &&Candidate| {
-        let standing = verdicts.standing(&candidate.term);
-        let counts = review.by_model || standing.is_of_people();
-        let by_others = counts && standing.is_term().is_some();
-        let by_me = verdicts.of(reviewer, &candidate.term).is_some();
-        !candidate.is_known && !by_me && (review.all || !by_others)
+    let reviewer = Reviewer {
+        name: &session.report.reviewer,
+        heeds_models: review.by_model,
+        sees_decided: review.all,
     };
-    let mut open: Vec<&Candidate> = candidates.iter().filter(is_open).collect();
-    let doubt = |candidate: &Candidate| (candidate.score - 0.5).abs();
-    open.sort_by(|one, other| doubt(one).total_cmp(&doubt(other)));
+    let is_asked = |one: &&Candidate| reviewer.is_asked(one, &session.verdicts);
+    let mut open: Vec<&Candidate> = candidates.iter().filter(is_asked).collect();
+    borderline_first(&mut open);
     open
 }
 
 fn taken_from(file: &Path, reviewer: &str) -> Result<Vec<Verdict>> {
     let name = file.display();
-    let text = files::text(file)?;
+    let text = read_text(file)?;
     let lines = text.lines().enumerate();
     lines
         .filter(|(_, line)| !line.trim().is_empty())
@@ -223,7 +226,7 @@ pub(super) fn now_ms() -> i64 {
 
 /// A reviewer at work.
 pub(super) struct Session {
-    kept: Kept,
+    kept: VerdictFile,
     verdicts: Verdicts,
     report: Report,
     /// Places in the queue of what was decided, the last one last.
@@ -306,11 +309,9 @@ impl Session {
     }
 
     fn finish(mut self, candidates: &[Candidate]) -> Report {
-        for candidate in candidates.iter().filter(|candidate| !candidate.is_known) {
-            let standing = self.verdicts.standing(&candidate.term);
-            self.report.open += usize::from(standing.is_term().is_none());
-            self.report.disputed += usize::from(standing.is_disputed());
-        }
+        let progress = Progress::of(candidates, &self.verdicts);
+        self.report.open = progress.open;
+        self.report.disputed = progress.disputed;
         self.report
     }
 }
@@ -344,12 +345,16 @@ pub(super) fn said(standing: &Standing) -> String {
     parts.join("; ")
 }
 
-fn describe(report: &Report, review: &Review) -> String {
-    let candidates = review.candidates.display();
+fn describe(report: &Report, candidates: Option<&Path>) -> String {
     let verdicts = report.file.display();
+    let next = match candidates.map(Path::display) {
+        None => "tributary lexicon discover".to_owned(),
+        Some(file) => format!(
+            "tributary lexicon discover --from {file} --verdicts {verdicts} --output {file}"
+        ),
+    };
     format!(
-        "{} yes, {} no, {} skipped, {} undone by {}; {} open, of which {} disputed\n\
-         next: tributary lexicon discover --from {candidates} --verdicts {verdicts} --output {candidates}",
+        "{} yes, {} no, {} skipped, {} undone by {}; {} open, {} disputed\nnext: {next}",
         report.yes,
         report.no,
         report.skipped,

@@ -16,6 +16,7 @@ use tributary_query_api::page_drawing::PageDrawing;
 use tributary_query_api::readiness::{Check, ReadinessProbe};
 use tributary_query_api::reindexing::Reindexing;
 use tributary_query_api::repairing::Repairing;
+use tributary_query_api::term_review::TermReview;
 use tributary_query_api::{OperationsParts, Parts, ServerState};
 use tributary_retrieval::answer::AnswerConfig;
 use tributary_retrieval::{
@@ -46,6 +47,7 @@ use tributary_store::manifest::given_time::GivenTime;
 use tributary_store::manifest::table::DocumentTable;
 use tributary_store::manifest::versions::VersionRule;
 use tributary_store::metrics::MetricRegistry;
+use tributary_store::missed_searches::MissedSearches;
 use tributary_store::search_index::SharedSearchIndex;
 use tributary_store::work::Work;
 use tributary_store::{manifest, system_clock};
@@ -91,10 +93,12 @@ pub struct Kept {
     pub conversations: SharedConversations,
     /// Runs of evaluations.
     pub evaluations: PathBuf,
+    /// Candidates for terms and verdicts.
+    pub lexicon: PathBuf,
     dead_letters: Arc<DeadLetters>,
     topics: Topics,
     blobs: Blobs,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Kept {
@@ -169,13 +173,19 @@ impl Kept {
             topics,
             blobs,
             evaluations: folder.path().join("evaluations"),
-            _folder: folder,
+            lexicon: folder.path().join("lexicon"),
+            folder,
         }
     }
 
     /// Files that documents carry.
     pub fn blobs(&self) -> Blobs {
         self.blobs.clone()
+    }
+
+    /// Where the server keeps what it writes itself.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// What was published last.
@@ -482,6 +492,8 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
         repairing: Arc::new(NothingToRepair),
         page_drawing: Arc::new(FirstPage),
         evaluations: RunStore::new(kept.evaluations.clone()),
+        terms: TermReview::new(&kept.lexicon),
+        missed_searches: MissedSearches::in_folder(kept.folder(), server.missed_searches),
         blobs: kept.blobs(),
         inline_limit_bytes: 50_000,
         operations: OperationsParts {

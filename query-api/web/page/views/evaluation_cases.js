@@ -10,7 +10,8 @@ import { runPath, score, STEPS } from "./evaluation_scores.js";
 
 const PAGE = 20;
 const VERDICTS = ["none", "partial", "full"];
-const TIERS = ["coarse", "fine", "rerank", "hit"];
+/** Where ranks are known. */
+export const TIERS = ["coarse", "fine", "rerank", "hit"];
 
 /** The cases that are looked at, as far as they were asked for. */
 function useCases(run, filter) {
@@ -50,7 +51,7 @@ function Choice({ name, values, chosen = "", onChange }) {
     <option value="">${t("evaluation.all")}</option>${values.map((value) => html`<option key=${value} value=${value}>${t(`evaluation.${name}.${value}`)}</option>`)}</select></label>`;
 }
 
-const rank = (ranks, tier) => (ranks[tier] === null || ranks[tier] === undefined ? "–" : number(ranks[tier]));
+export const rank = (ranks, tier) => (ranks[tier] === null || ranks[tier] === undefined ? "–" : number(ranks[tier]));
 
 const Verdict = ({ of }) => html`<span class="state ${{ full: "indexed", partial: "blocked", none: "dead" }[of]}">${t(`evaluation.verdict.${of}`)}</span>`;
 
@@ -67,8 +68,9 @@ async function sameCase(run, id, options) {
   return cases[0] ?? null;
 }
 
-function CaseDialog({ one, run, against, onClose }) {
-  const { value, problem, busy } = useResource((options) => (against ? sameCase(against, one.id, options) : null), `${against?.id} ${one.id}`);
+/** A case in its run, and beside it the case `before` of the other run. */
+export function CaseDialog({ one, before = one.id, run, against, onClose }) {
+  const { value, problem, busy } = useResource((options) => (against ? sameCase(against, before, options) : null), `${against?.id} ${before}`);
   return html`<${Dialog} title=${one.question} onClose=${onClose}>
     <p class="facts"><span>${one.id}</span>${["level", "style", "modality"].map((field) => one[field] && html`<span key=${field} class="tag">${t(`evaluation.${field}.${one[field]}`)}</span>`)}
       <a href=${address("search", { parameters: { q: one.question, explain: true } })}>${t("evaluation.search")}</a></p>

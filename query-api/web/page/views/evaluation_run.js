@@ -6,6 +6,7 @@ import { Meter } from "../parts/meter.js";
 import { Busy, ProblemNotice } from "../parts/notice.js";
 import { useResource } from "../parts/resource.js";
 import { Cases } from "./evaluation_cases.js";
+import { Comparison } from "./evaluation_comparison.js";
 import { fullShare, runPath, score, STEPS } from "./evaluation_scores.js";
 
 export function Run({ run, against, parameters, onChange }) {
@@ -13,6 +14,7 @@ export function Run({ run, against, parameters, onChange }) {
   return html`<h2>${t("evaluation.oneRun", { time: shortTime(run.at_ms) })}</h2>
     <p class="facts"><span>${run.id}</span><span>${t("evaluation.asked", { count: run.questions, file: run.queries_file })}</span><span>${t("evaluation.within", { count: run.top_k })}</span></p>
     ${against && html`<p class="facts"><span>${t("evaluation.comparedWith", { time: shortTime(against.at_ms), run: against.id })}</span>${against.settings_digest === run.settings_digest && html`<span>${t("evaluation.sameSettings")}</span>`}</p>`}
+    ${against && html`<${Comparison} run=${run} against=${against} />`}
     <${Funnel} run=${run} against=${against} />
     <${LostBy} run=${run} against=${against} onChange=${onChange} />
     <${ProblemNotice} problem=${problem} />

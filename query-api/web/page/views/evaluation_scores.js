@@ -10,3 +10,5 @@ export const score = (value) => number(value, { minimumFractionDigits: 3, maximu
 export const fullShare = ({ verdicts, questions }) => (verdicts.full ?? 0) / Math.max(1, questions);
 
 export const runPath = (run, parameters) => `v1/evaluations/${encodeURIComponent(run.id)}?${new URLSearchParams(parameters)}`;
+
+export const comparisonPath = (run, parameters) => `v1/evaluations/${encodeURIComponent(run.id)}/comparison?${new URLSearchParams(parameters)}`;

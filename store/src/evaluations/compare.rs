@@ -1,109 +1,41 @@
 //! Two runs beside each other: case by case, and each measure with a confidence interval of the
 //! difference by the paired bootstrap.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use anyhow::{Result, bail};
-use serde::Serialize;
-use tributary_schemas::evaluation::StoredRun;
+use tributary_schemas::evaluation::{
+    CaseChange, CaseRecord, CaseVerdict, Comparison, MeasureDifference, StoredRun, Style,
+};
+use tributary_schemas::{Error, ErrorKind, Result};
 
-use crate::bootstrap::{self, Gain};
-use crate::diagnosis::{CaseRecord, CaseVerdict, Step};
-use crate::metrics::mean;
+use super::statistics::{Gain, gain, mean};
 
 /// Differences of nDCG below this are none.
 const EQUAL: f64 = 1e-9;
 
-/// What changed from run `a` to run `b`; `eval compare --format json` prints it.
-#[derive(Debug, Serialize)]
-pub struct Comparison {
-    /// The run before.
-    pub a: String,
-    /// The run after.
-    pub b: String,
-    /// Cases of both.
-    pub cases: usize,
-    /// Cases that only the first has.
-    pub only_in_a: Vec<String>,
-    /// Cases that only the second has.
-    pub only_in_b: Vec<String>,
-    /// Each measure over the cases of both.
-    pub measures: Vec<MeasureDifference>,
-    /// Cases whose nDCG@10 rose.
-    pub won: usize,
-    /// Cases whose nDCG@10 fell.
-    pub lost: usize,
-    /// Cases whose verdict, losing step or nDCG@10 changed, the greatest loss first.
-    pub changes: Vec<CaseChange>,
-}
-
-/// A measure in both runs.
-#[derive(Debug, Serialize)]
-pub struct MeasureDifference {
-    /// Name.
-    pub measure: String,
-    /// Mean before.
-    pub a: f64,
-    /// Mean after.
-    pub b: f64,
-    /// After minus before.
-    pub difference: f64,
-    /// 95 % of the samples lie between these two.
-    pub low: f64,
-    /// See `low`.
-    pub high: f64,
-}
-
-impl MeasureDifference {
-    /// Whether the interval holds no 0.
-    pub fn is_certain(&self) -> bool {
-        self.low > 0.0 || self.high < 0.0
-    }
-}
-
-/// A case in both runs.
-#[derive(Debug, Serialize)]
-pub struct CaseChange {
-    /// Identifier in the set.
-    pub id: String,
-    /// As asked.
-    pub question: String,
-    /// nDCG@10 before and after.
-    pub ndcg_10: [f64; 2],
-    /// Verdicts before and after.
-    pub verdict: [CaseVerdict; 2],
-    /// Steps that lost it before and after.
-    pub step: [Option<Step>; 2],
-}
-
 type Pair<'a> = (&'a CaseRecord, &'a CaseRecord);
 
-/// Compares the cases that both runs have; an error where there are none.
+/// Compares the cases that both runs have; `Invalid` where there are none. A case that was put in
+/// another style is compared with the case that it was made from, where the other run lacks it.
 pub fn compare(a: &StoredRun, b: &StoredRun) -> Result<Comparison> {
-    let by_id = |run: &StoredRun| -> HashMap<String, usize> {
-        let numbered = run.cases.iter().enumerate();
-        numbered.map(|(at, case)| (case.id.clone(), at)).collect()
-    };
-    let (in_a, in_b) = (by_id(a), by_id(b));
-    let pairs: Vec<Pair> = a
-        .cases
-        .iter()
-        .filter_map(|before| Some((before, b.cases.get(*in_b.get(&before.id)?)?)))
-        .collect();
+    let pairs = pairs(a, b);
     if pairs.is_empty() {
-        bail!("`{}` and `{}` have no case in common", a.id, b.id);
+        let what = format!("`{}` and `{}` have no case in common", a.id, b.id);
+        return Err(Error::new(ErrorKind::Invalid, what)
+            .with_hint("runs of one set can be compared, and of a set that was made from it"));
     }
-    let only = |run: &StoredRun, other: &HashMap<String, usize>| {
+    let in_both = |of: fn(&Pair<'_>) -> String| pairs.iter().map(of).collect::<HashSet<_>>();
+    let only = |run: &StoredRun, paired: &HashSet<String>| {
         let ids = run.cases.iter().map(|case| case.id.clone());
-        ids.filter(|id| !other.contains_key(id)).collect()
+        ids.filter(|id| !paired.contains(id)).collect()
     };
     let gain = |(before, after): &Pair| after.scores.ndcg_10 - before.scores.ndcg_10;
     Ok(Comparison {
         a: a.id.clone(),
         b: b.id.clone(),
         cases: pairs.len(),
-        only_in_a: only(a, &in_b),
-        only_in_b: only(b, &in_a),
+        only_in_a: only(a, &in_both(|(before, _)| before.id.clone())),
+        only_in_b: only(b, &in_both(|(_, after)| after.id.clone())),
         measures: measures(&pairs),
         won: pairs.iter().filter(|pair| gain(pair) > EQUAL).count(),
         lost: pairs.iter().filter(|pair| gain(pair) < -EQUAL).count(),
@@ -111,13 +43,51 @@ pub fn compare(a: &StoredRun, b: &StoredRun) -> Result<Comparison> {
     })
 }
 
+/// Cases of the same id, then those of the same origin among the others.
+fn pairs<'a>(a: &'a StoredRun, b: &'a StoredRun) -> Vec<Pair<'a>> {
+    let by_id = by(&b.cases, |case| &case.id);
+    let same: HashSet<&str> = a.cases.iter().map(|case| case.id.as_str()).collect();
+    let rest = b
+        .cases
+        .iter()
+        .filter(|case| !same.contains(case.id.as_str()));
+    let by_origin = by(rest, origin);
+    let pair = |before: &'a CaseRecord| {
+        let after = by_id.get(before.id.as_str());
+        Some((before, *after.or_else(|| by_origin.get(origin(before)))?))
+    };
+    a.cases.iter().filter_map(pair).collect()
+}
+
+/// The first case of each name.
+fn by<'a>(
+    cases: impl IntoIterator<Item = &'a CaseRecord>,
+    name: impl Fn(&'a CaseRecord) -> &'a str,
+) -> HashMap<&'a str, &'a CaseRecord> {
+    let mut named = HashMap::new();
+    for case in cases {
+        named.entry(name(case)).or_insert(case);
+    }
+    named
+}
+
+/// The case that a case was made from: `eval generate` puts the style behind its id.
+fn origin(case: &CaseRecord) -> &str {
+    let style = case.style.map(Style::name).unwrap_or_default();
+    let stem = case.id.strip_suffix(style);
+    let stem = stem.and_then(|stem| stem.strip_suffix('-'));
+    stem.unwrap_or(&case.id)
+}
+
 fn changes(pairs: &[Pair<'_>]) -> Vec<CaseChange> {
     let change = |(before, after): &Pair| CaseChange {
-        id: before.id.clone(),
-        question: before.question.clone(),
+        id: after.id.clone(),
+        id_before: (before.id != after.id).then(|| before.id.clone()),
+        question: after.question.clone(),
         ndcg_10: [before.scores.ndcg_10, after.scores.ndcg_10],
         verdict: [before.verdict, after.verdict],
         step: [before.step, after.step],
+        ranks: [before.ranks, after.ranks],
     };
     let gain = |change: &CaseChange| {
         let [before, after] = change.ndcg_10;
@@ -161,15 +131,15 @@ fn measures(pairs: &[Pair<'_>]) -> Vec<MeasureDifference> {
             let (a, b) = (of(&before, at), of(&after, at));
             let differences: Vec<f64> = b.iter().zip(&a).map(|(b, a)| b - a).collect();
             let Gain {
-                mean: gain,
+                mean: difference,
                 low,
                 high,
-            } = bootstrap::gain(&[differences]);
+            } = gain(&[differences]);
             MeasureDifference {
                 measure: name.to_owned(),
                 a: mean(&a),
                 b: mean(&b),
-                difference: gain,
+                difference,
                 low,
                 high,
             }
@@ -178,8 +148,10 @@ fn measures(pairs: &[Pair<'_>]) -> Vec<MeasureDifference> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use serde_json::{Value, json};
+
+    use tributary_schemas::evaluation::Step;
 
     use super::*;
 
@@ -196,7 +168,7 @@ pub(crate) mod tests {
     }
 
     /// A run with these values of nDCG@10.
-    pub(crate) fn run(id: &str, cases: &[(&str, f64)]) -> StoredRun {
+    fn run(id: &str, cases: &[(&str, f64)]) -> StoredRun {
         let cases: Vec<Value> = cases.iter().map(case).collect();
         let scores = case(&("", 0.5))["scores"].clone();
         let tier = json!({"recall": 1.0, "candidates": 1.0});
@@ -249,5 +221,30 @@ pub(crate) mod tests {
         );
         assert_eq!(worse, Some(expected));
         assert!(compare(&a, &run("c", &[("other", 1.0)])).is_err());
+    }
+
+    #[test]
+    fn a_case_in_another_style_is_compared_with_the_one_that_it_was_made_from() {
+        let original = run("a", &[("q", 1.0), ("other", 1.0), ("both", 1.0)]);
+        let mut noisy = run(
+            "b",
+            &[
+                ("q-noisy", 0.0),
+                ("other-noisy", 1.0),
+                ("both-noisy", 0.0),
+                ("both", 1.0),
+            ],
+        );
+        for case in noisy.cases.iter_mut().take(2) {
+            case.style = Some(Style::Noisy);
+        }
+        let found = compare(&original, &noisy).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((found.cases, found.won, found.lost), (3, 0, 1));
+        assert_eq!(found.only_in_b, ["both-noisy"], "`both` is there itself");
+        let change = found
+            .changes
+            .first()
+            .map(|one| (one.id.as_str(), one.id_before.as_deref()));
+        assert_eq!(change, Some(("q-noisy", Some("q"))));
     }
 }

@@ -2,7 +2,12 @@
 //! `format` is 1. `tributary eval` writes them, the server shows them.
 //!
 //! A file holds what it was run with, the report, and each case. It is written beside its place and
-//! then moved there, so that a run is there as a whole or not at all.
+//! then moved there, so that a run is there as a whole or not at all. [`compare`] puts two runs beside
+//! each other.
+
+pub mod chance;
+mod compare;
+pub mod statistics;
 
 use std::fs;
 use std::io;
@@ -11,6 +16,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tributary_schemas::evaluation::{FORMAT, RunSummary, StoredRun};
 use tributary_schemas::{Error, ErrorKind, Result};
+
+pub use compare::compare;
 
 /// Folder of runs in the data folder.
 pub const FOLDER: &str = "evaluations";

@@ -1,16 +1,32 @@
-//! Confidence interval of a gain: paired bootstrap over questions (Efron and Tibshirani, "An
-//! introduction to the bootstrap", 1993, chapter 13). Pure, and the same for the same input.
+//! Means, percentiles, and the confidence interval of a gain: paired bootstrap over questions (Efron
+//! and Tibshirani, "An introduction to the bootstrap", 1993, chapter 13). Pure, and the same for the
+//! same input.
 
 use serde::Serialize;
 
-use crate::chance::Chance;
-use crate::metrics::{mean, percentile};
+use super::chance::Chance;
 
 /// Samples that are drawn; 1000 or more for percentiles.
 const SAMPLES: usize = 2000;
 const SEED: u64 = 20_261_125;
 /// Share of samples that lie below, and above, a confidence interval of 95 %.
 const TAIL: f64 = 0.025;
+
+/// Mean; zero for none.
+pub fn mean(values: &[f64]) -> f64 {
+    match values.is_empty() {
+        true => 0.0,
+        false => values.iter().sum::<f64>() / values.len() as f64,
+    }
+}
+
+/// The value below which `share` (0 to 1) of the values lie (nearest rank); zero for none.
+pub fn percentile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+}
 
 /// A mean difference and where it lies in 95 of 100 samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

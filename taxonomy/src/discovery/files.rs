@@ -1,0 +1,129 @@
+//! Files of candidates and of verdicts, which `tributary lexicon` and the server share: a line of
+//! JSON for each, and verdicts are only ever added.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tributary_schemas::{Error, ErrorKind, Result};
+
+use super::{Candidate, Verdict, Verdicts};
+
+/// Folder in the data folder, with the candidates and verdicts that the server shows.
+pub const FOLDER: &str = "lexicon";
+/// Name of the file of candidates in it.
+pub const CANDIDATES: &str = "candidates.jsonl";
+/// Name of the file of verdicts beside the candidates.
+const VERDICTS: &str = "verdicts.jsonl";
+
+/// The text of a file, without the byte order mark that some editors put first.
+pub fn read_text(file: &Path) -> Result<String> {
+    let failed = |error: io::Error| Error::io(format!("cannot read {}", file.display()), &error);
+    let mut text = fs::read_to_string(file).map_err(failed)?;
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
+    }
+    Ok(text)
+}
+
+/// Reads a file of candidates; it may have none. `Invalid` names the first bad line.
+pub fn read_candidates(file: &Path) -> Result<Vec<Candidate>> {
+    let text = read_text(file)?;
+    let lines = text.lines().enumerate();
+    lines
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(|(index, line)| {
+            serde_json::from_str(line).map_err(|error| {
+                let message = format!("{} line {}: {error}", file.display(), index + 1);
+                Error::new(ErrorKind::Invalid, message)
+                    .with_hint("candidates are what `tributary lexicon discover` wrote")
+            })
+        })
+        .collect()
+}
+
+/// Where verdicts on candidates are kept unless told otherwise.
+pub fn verdicts_beside(candidates: &Path) -> PathBuf {
+    candidates.with_file_name(VERDICTS)
+}
+
+/// Reads files of verdicts, one after the other.
+pub fn read_verdicts(files: &[PathBuf]) -> Result<Verdicts> {
+    let mut verdicts = Verdicts::default();
+    for file in files {
+        verdicts.read(&file.display().to_string(), &read_text(file)?)?;
+    }
+    Ok(verdicts)
+}
+
+/// A file of verdicts that grows: several processes may add to it.
+pub struct VerdictFile {
+    file: File,
+    name: String,
+}
+
+impl VerdictFile {
+    /// Opens or creates it.
+    pub fn open(path: &Path) -> Result<Self> {
+        let name = path.display().to_string();
+        let failed = |error: io::Error| Error::io(format!("cannot open {name}"), &error);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let opened = OpenOptions::new().create(true).append(true).open(path);
+        let file = opened.map_err(failed)?;
+        Ok(Self { file, name })
+    }
+
+    /// Adds verdicts, which are on the disk when it returns.
+    pub fn add(&mut self, verdicts: &[Verdict]) -> Result<()> {
+        let failed = |error: io::Error| Error::io(format!("cannot write {}", self.name), &error);
+        let mut lines = String::new();
+        for verdict in verdicts {
+            lines += &serde_json::to_string(verdict).map_err(|error| failed(error.into()))?;
+            lines.push('\n');
+        }
+        // One write, so that lines of two processes do not mix.
+        self.file.write_all(lines.as_bytes()).map_err(failed)?;
+        self.file.sync_data().map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::discovery::Decision;
+
+    #[test]
+    fn a_byte_order_mark_is_no_text_and_verdicts_are_added() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = verdicts_beside(&folder.path().join("new").join(CANDIDATES));
+        let verdict = |reviewer: &str| Verdict {
+            term: "页表".to_owned(),
+            decision: Decision::Yes,
+            reviewer: reviewer.to_owned(),
+            at_ms: 1,
+        };
+        for reviewer in ["ann", "bob"] {
+            let mut file = VerdictFile::open(&path).unwrap();
+            file.add(&[verdict(reviewer)]).unwrap();
+        }
+        let text = read_text(&path).unwrap();
+        fs::write(&path, format!("\u{feff}{text}")).unwrap();
+        assert_eq!(read_text(&path).unwrap(), text);
+        let verdicts = read_verdicts(std::slice::from_ref(&path)).unwrap();
+        assert_eq!(verdicts.standing("页表").yes, ["ann", "bob"]);
+    }
+
+    #[test]
+    fn a_bad_candidate_is_named_with_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(CANDIDATES);
+        fs::write(&path, "\n{\"term\": 1}\n").unwrap();
+        let error = read_candidates(&path).unwrap_err().to_string();
+        assert!(error.contains("candidates.jsonl line 2"), "{error}");
+        fs::write(&path, "\n").unwrap();
+        assert!(read_candidates(&path).unwrap().is_empty());
+    }
+}
