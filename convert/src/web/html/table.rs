@@ -24,6 +24,15 @@ const BLOCK_CELL_CHARACTERS: usize = 80;
 /// Elements below a cell that are looked at.
 const MAXIMUM_LOOK: usize = 2000;
 
+/// Groups of rows within each other that are looked through.
+const MAXIMUM_GROUPS: usize = 4;
+
+/// Characters of a cell that names what the rest of its row is about, at most.
+const NAME_CHARACTERS: usize = 60;
+
+/// Rows from which on names in front of long texts make a table of records.
+const RECORD_ROWS: usize = 3;
+
 /// Elements that make a cell a section of the page.
 const SECTIONS: [&str; 9] = ["h1", "h2", "h3", "h4", "h5", "h6", "article", "form", "hr"];
 
@@ -72,20 +81,27 @@ fn is_named(node: Tree, names: &[&str]) -> bool {
 /// Rows of the table itself, not of tables inside it.
 fn own_rows<'a>(builder: &Builder, table: Tree<'a>) -> Vec<Vec<Cell<'a>>> {
     let mut rows = Vec::new();
-    for child in table.children() {
-        if is_named(child, &["tr"]) {
-            rows.push(child);
-        } else if is_named(child, &["thead", "tbody", "tfoot"])
-            && !builder.selection.leaves_out(child)
-        {
-            rows.extend(child.children().filter(|row| is_named(*row, &["tr"])));
-        }
-    }
+    push_rows(builder, table, &mut rows, 0);
     rows.into_iter()
         .filter(|row| !builder.selection.leaves_out(*row))
         .map(|row| own_cells(builder, row))
         .filter(|cells| !cells.is_empty())
         .collect()
+}
+
+/// Adds the rows below a node. Between a table by its role and its rows there may be anything that
+/// means nothing.
+fn push_rows<'a>(builder: &Builder, node: Tree<'a>, rows: &mut Vec<Tree<'a>>, depth: usize) {
+    for child in node.children() {
+        if is_named(child, &["tr"]) {
+            rows.push(child);
+        } else if is_named(child, &["thead", "tbody", "tfoot", "div", "span"])
+            && depth < MAXIMUM_GROUPS
+            && !builder.selection.leaves_out(child)
+        {
+            push_rows(builder, child, rows, depth + 1);
+        }
+    }
 }
 
 fn own_cells<'a>(builder: &Builder, row: Tree<'a>) -> Vec<Cell<'a>> {
@@ -102,6 +118,7 @@ fn own_cells<'a>(builder: &Builder, row: Tree<'a>) -> Vec<Cell<'a>> {
         let span = |name: &str| {
             element
                 .attr(name)
+                .or_else(|| element.attr(&format!("aria-{name}")))
                 .and_then(|text| text.trim().parse::<usize>().ok())
                 .unwrap_or(1)
                 .clamp(1, MAXIMUM_SPAN)
@@ -133,8 +150,12 @@ fn is_layout(builder: &Builder, table: Tree, rows: &[Vec<Cell>]) -> bool {
         return columns < 2 && rows.len() < 2;
     }
     let cells = rows.iter().map(Vec::len).sum::<usize>();
-    if columns < 2 || rows.len() < 2 {
+    if columns < 2 || (rows.len() < 2 && !has_border(table)) {
         return true;
+    }
+    let is_grid = rows.iter().all(|row| row.len() == columns);
+    if is_grid && (are_records(builder, rows) || are_titles(builder, rows)) {
+        return false;
     }
     let characters = rows
         .iter()
@@ -145,6 +166,50 @@ fn is_layout(builder: &Builder, table: Tree, rows: &[Vec<Cell>]) -> bool {
     let arranges_blocks = holds(&["table", "pre"])
         && (characters > cells * BLOCK_CELL_CHARACTERS || is_nested_twice(rows));
     arranges_blocks || holds(&SECTIONS) || characters > cells * LAYOUT_CELL_CHARACTERS
+}
+
+/// Whether the table says that its cells are parted by lines.
+fn has_border(table: Tree) -> bool {
+    ElementRef::wrap(table)
+        .and_then(|element| element.attr("border"))
+        .is_some_and(|border| border.trim() != "0")
+}
+
+/// Whether each row begins with a short name and no cell holds a table or code: however long the
+/// other cells are, they are about that name.
+fn are_records(builder: &Builder, rows: &[Vec<Cell>]) -> bool {
+    let is_name = |cell: &Cell| {
+        (1..=NAME_CHARACTERS).contains(&builder.selection.characters(cell.node))
+    };
+    rows.len() >= RECORD_ROWS
+        && rows.iter().all(|row| row.first().is_some_and(is_name))
+        && !rows.iter().flatten().any(|cell| {
+            holds(cell.node, &SECTIONS) || holds(cell.node, &["table", "pre"])
+        })
+}
+
+/// Whether headings are nothing but the look of the first row: each is all of its cell.
+fn are_titles(builder: &Builder, rows: &[Vec<Cell>]) -> bool {
+    let heading = |cell: &Cell| {
+        let mut below = cell.node.descendants().skip(1).take(MAXIMUM_LOOK);
+        below
+            .find(|below| is_named(*below, &SECTIONS))
+            .map(|heading| builder.selection.characters(heading))
+    };
+    let is_title =
+        |cell: &Cell| heading(cell).is_some_and(|length| {
+            length > 0 && length == builder.selection.characters(cell.node)
+        });
+    let Some((first, others)) = rows.split_first() else {
+        return false;
+    };
+    first.iter().any(is_title)
+        && first.iter().all(|cell| is_title(cell) || heading(cell).is_none())
+        && others.iter().flatten().all(|cell| {
+            heading(cell).is_none()
+                && builder.selection.characters(cell.node) <= LAYOUT_CELL_CHARACTERS
+                && !holds(cell.node, &["table", "pre"])
+        })
 }
 
 /// Whether an element of one of the names is below a node.
