@@ -68,10 +68,16 @@ mod tests {
     #[test]
     fn of_a_long_line_the_middle_is_looked_at() {
         let line = |width: f32| {
-            Quad([(0.0, 0.0), (width, 0.0), (width, 10.0), (0.0, 10.0)].map(|(x, y)| Point::new(x, y)))
+            Quad(
+                [(0.0, 0.0), (width, 0.0), (width, 10.0), (0.0, 10.0)]
+                    .map(|(x, y)| Point::new(x, y)),
+            )
         };
         let [first, second, ..] = middle(&line(1000.0)).0;
-        assert_eq!((first, second), (Point::new(480.0, 0.0), Point::new(520.0, 0.0)));
+        assert_eq!(
+            (first, second),
+            (Point::new(480.0, 0.0), Point::new(520.0, 0.0))
+        );
         assert_eq!(middle(&line(30.0)), line(30.0));
     }
 }

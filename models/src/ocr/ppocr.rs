@@ -120,9 +120,8 @@ impl TextRecognizer for PpOcr {
         let boxes = detection::find_lines(&self.detection, image, &self.config)?;
         go_on()?;
         let mut quads = self.upright(image, &boxes)?;
-        let read = |quads: &[Quad]| {
-            read_lines(&self.recognition, image, quads, self.characters()?, go_on)
-        };
+        let read =
+            |quads: &[Quad]| read_lines(&self.recognition, image, quads, self.characters()?, go_on);
         let mut readings = read(&quads)?;
         if confidence(&readings) < UNREADABLE {
             let turned: Vec<Quad> = quads.iter().map(|quad| quad.turned(2)).collect();
@@ -139,7 +138,10 @@ impl TextRecognizer for PpOcr {
 fn confidence(readings: &[Reading]) -> f32 {
     let length = |text: &str| text.chars().count() as f32;
     let letters: f32 = readings.iter().map(|(text, _)| length(text)).sum();
-    let sure: f32 = readings.iter().map(|(text, sure)| length(text) * sure).sum();
+    let sure: f32 = readings
+        .iter()
+        .map(|(text, sure)| length(text) * sure)
+        .sum();
     if letters > 0.0 { sure / letters } else { 1.0 }
 }
 

@@ -66,7 +66,7 @@ fn without_indexes(content: &str) -> String {
     content.to_owned()
 }
 
-fn position(xml: &Reader<&[u8]>) -> usize {
+fn position<R>(xml: &Reader<R>) -> usize {
     usize::try_from(xml.buffer_position()).unwrap_or(usize::MAX)
 }
 

@@ -67,8 +67,7 @@ fn entries(node: Tree, headings: &HashSet<String>, found: &mut Vec<NodeId>) {
 }
 
 fn is_entry(paragraph: Tree, headings: &HashSet<String>) -> bool {
-    let mut places = paragraph.descendants().filter(|node| is_place(*node)).peekable();
-    places.peek().is_some() && headings.contains(&key(&text_of(paragraph)))
+    paragraph.descendants().any(is_place) && headings.contains(&key(&text_of(paragraph)))
 }
 
 fn is_contents(list: Tree, headings: &HashSet<String>) -> bool {
@@ -80,9 +79,16 @@ fn is_contents(list: Tree, headings: &HashSet<String>) -> bool {
     if links.len() < MINIMUM_ENTRIES {
         return false;
     }
-    let letters = |text: &str| text.chars().filter(|character| character.is_alphabetic()).count();
+    let letters = |text: &str| {
+        text.chars()
+            .filter(|character| character.is_alphabetic())
+            .count()
+    };
     let linked: usize = links.iter().map(|text| letters(text)).sum();
-    let known = links.iter().filter(|text| headings.contains(&key(text))).count();
+    let known = links
+        .iter()
+        .filter(|text| headings.contains(&key(text)))
+        .count();
     linked as f64 >= letters(&text_of(list)) as f64 * LINKED_SHARE
         && known as f64 >= links.len() as f64 * HEADING_SHARE
 }

@@ -74,7 +74,9 @@ fn is_blank(node: NodeRef<Node>) -> bool {
 fn items_of(element: ElementRef) -> Vec<Item> {
     match element.value().name() {
         "p" => word_item(element).into_iter().collect(),
-        "ul" | "ol" => list_depth(element).map_or_else(Vec::new, |depth| list_items(element, depth)),
+        "ul" | "ol" => {
+            list_depth(element).map_or_else(Vec::new, |depth| list_items(element, depth))
+        }
         _ => Vec::new(),
     }
 }
@@ -107,7 +109,9 @@ fn list_items(list: ElementRef, depth: usize) -> Vec<Item> {
 /// A paragraph of Word that is an item: by its style, or, in filtered pages, by its class and mark.
 fn word_item(paragraph: ElementRef) -> Option<Item> {
     let style = paragraph.attr("style").unwrap_or_default();
-    let told = style.split_once("mso-list:").map(|(_, list)| list.trim_start());
+    let told = style
+        .split_once("mso-list:")
+        .map(|(_, list)| list.trim_start());
     let depth = match told {
         Some(list) => list.split_once("level")?.1.chars().next()?.to_digit(10)? as usize,
         None if paragraph
@@ -131,7 +135,12 @@ fn word_item(paragraph: ElementRef) -> Option<Item> {
 
 /// Level from 1 by the left margin.
 fn margin_depth(style: &str) -> Option<usize> {
-    let margin = style.split_once("margin-left:")?.1.split(';').next()?.trim();
+    let margin = style
+        .split_once("margin-left:")?
+        .1
+        .split(';')
+        .next()?
+        .trim();
     let digits = margin.trim_end_matches(|character: char| character.is_ascii_alphabetic());
     let factor = match margin.get(digits.len()..)? {
         "pt" => 1.0,
@@ -145,18 +154,21 @@ fn margin_depth(style: &str) -> Option<usize> {
 
 /// The mark in front of a paragraph's text and the nodes that it is.
 fn mark_of(paragraph: ElementRef) -> Option<(String, Vec<NodeId>)> {
-    let ignored = paragraph.descendants().filter_map(ElementRef::wrap).find(|below| {
-        below
-            .attr("style")
-            .is_some_and(|style| style.replace(' ', "").contains("mso-list:Ignore"))
-    });
+    let ignored = paragraph
+        .descendants()
+        .filter_map(ElementRef::wrap)
+        .find(|below| {
+            below
+                .attr("style")
+                .is_some_and(|style| style.replace(' ', "").contains("mso-list:Ignore"))
+        });
     if let Some(mark) = ignored {
         let text: String = mark.text().collect();
         return Some((text.trim().to_owned(), vec![mark.id()]));
     }
-    let first = paragraph.descendants().find(|below| {
-        matches!(below.value(), Node::Text(text) if !text.trim().is_empty())
-    })?;
+    let first = paragraph
+        .descendants()
+        .find(|below| matches!(below.value(), Node::Text(text) if !text.trim().is_empty()))?;
     // Blanks of seven points stand between a mark and the text.
     let blanks = first.next_sibling().and_then(ElementRef::wrap)?;
     let text = first.value().as_text()?.trim().to_owned();
@@ -170,13 +182,16 @@ fn is_mark(text: &str) -> bool {
     BULLETS.contains(&text) || number_of(text).is_some()
 }
 
-/// The number of a mark such as `3.`, `(3)` or `c)`.
+/// The number of a mark such as `3.`, `(3)`, `c)` or `i.`; only that of a list's first item counts.
 fn number_of(mark: &str) -> Option<u64> {
     let inner = mark
         .trim_start_matches('(')
         .strip_suffix(['.', ')', '、'])?;
     if let Ok(number) = inner.rsplit('.').next()?.parse() {
         return Some(number);
+    }
+    if inner.eq_ignore_ascii_case("i") {
+        return Some(1);
     }
     let mut letters = inner.chars();
     let letter = letters.next().filter(char::is_ascii_alphabetic)?;
@@ -196,7 +211,8 @@ fn nest(tree: &mut Tree<Node>, run: Vec<Item>) {
         let is_ordered = item.number.is_some();
         while open
             .pop_if(|list| {
-                list.depth > item.depth || (list.depth == item.depth && list.is_ordered != is_ordered)
+                list.depth > item.depth
+                    || (list.depth == item.depth && list.is_ordered != is_ordered)
             })
             .is_some()
         {}

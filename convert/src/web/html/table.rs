@@ -45,7 +45,14 @@ struct Cell<'a> {
 
 /// Adds the blocks of a table.
 pub(super) fn table(builder: &mut Builder, node: Tree, blocks: &mut Vec<Block>) {
-    let rows = own_rows(builder, node);
+    let mut found = Parts::default();
+    found.collect(builder, node, 0);
+    let rows: Vec<Vec<Cell>> = found
+        .rows
+        .into_iter()
+        .map(|row| own_cells(builder, row))
+        .filter(|cells| !cells.is_empty())
+        .collect();
     for caption in node
         .children()
         .filter(|child| is_named(*child, &["caption"]) && !builder.selection.leaves_out(*child))
@@ -56,6 +63,9 @@ pub(super) fn table(builder: &mut Builder, node: Tree, blocks: &mut Vec<Block>) 
         for cell in rows.into_iter().flatten() {
             blocks.extend(builder.blocks(cell.node));
         }
+        for other in found.others {
+            blocks.extend(builder.blocks(other));
+        }
         return;
     }
     let mut inner_tables = Vec::new();
@@ -64,6 +74,9 @@ pub(super) fn table(builder: &mut Builder, node: Tree, blocks: &mut Vec<Block>) 
         blocks.push(Block::Table(grid));
     }
     blocks.extend(inner_tables);
+    for other in found.others {
+        blocks.extend(builder.blocks(other));
+    }
 }
 
 /// A caption in bold; `None` if it is empty.
@@ -78,41 +91,63 @@ fn is_named(node: Tree, names: &[&str]) -> bool {
     ElementRef::wrap(node).is_some_and(|element| names.contains(&element.value().name()))
 }
 
-/// Rows of the table itself, not of tables inside it.
-fn own_rows<'a>(builder: &Builder, table: Tree<'a>) -> Vec<Vec<Cell<'a>>> {
-    let mut rows = Vec::new();
-    push_rows(builder, table, &mut rows, 0);
-    rows.into_iter()
-        .filter(|row| !builder.selection.leaves_out(*row))
-        .map(|row| own_cells(builder, row))
-        .filter(|cells| !cells.is_empty())
-        .collect()
+/// What stands in a table, without what is in tables inside it.
+#[derive(Default)]
+struct Parts<'a> {
+    rows: Vec<Tree<'a>>,
+    /// What is neither row nor caption; only a table by its role has such.
+    others: Vec<Tree<'a>>,
 }
 
-/// Adds the rows below a node. Between a table by its role and its rows there may be anything that
-/// means nothing.
-fn push_rows<'a>(builder: &Builder, node: Tree<'a>, rows: &mut Vec<Tree<'a>>, depth: usize) {
-    for child in node.children() {
-        if is_named(child, &["tr"]) {
-            rows.push(child);
-        } else if is_named(child, &["thead", "tbody", "tfoot", "div", "span"])
-            && depth < MAXIMUM_GROUPS
-            && !builder.selection.leaves_out(child)
-        {
-            push_rows(builder, child, rows, depth + 1);
+impl<'a> Parts<'a> {
+    /// Adds what is below a node. Between a table by its role and its rows there may be anything
+    /// that means nothing.
+    fn collect(&mut self, builder: &Builder, node: Tree<'a>, depth: usize) {
+        for child in node.children().filter(|child| child.value().is_element()) {
+            if builder.selection.leaves_out(child)
+                || is_named(child, &["caption", "colgroup", "col"])
+            {
+                continue;
+            }
+            if is_named(child, &["tr"]) {
+                self.rows.push(child);
+            } else if is_group(child) && depth < MAXIMUM_GROUPS {
+                self.collect(builder, child, depth + 1);
+            } else {
+                self.others.push(child);
+            }
         }
     }
 }
 
+/// Whether an element groups rows.
+fn is_group(node: Tree) -> bool {
+    is_named(node, &["thead", "tbody", "tfoot"])
+        || (is_named(node, &["div", "span"]) && holds(node, &["tr"]))
+}
+
 fn own_cells<'a>(builder: &Builder, row: Tree<'a>) -> Vec<Cell<'a>> {
     let mut cells = Vec::new();
+    push_cells(builder, row, &mut cells, 0);
+    cells
+}
+
+/// Adds the cells below a node. What is no cell in a row by its role is one all the same.
+fn push_cells<'a>(builder: &Builder, row: Tree<'a>, cells: &mut Vec<Cell<'a>>, depth: usize) {
     for node in row.children() {
-        let Some(element) =
-            ElementRef::wrap(node).filter(|element| matches!(element.value().name(), "td" | "th"))
-        else {
+        let Some(element) = ElementRef::wrap(node) else {
             continue;
         };
         if builder.selection.leaves_out(node) {
+            continue;
+        }
+        let name = element.value().name();
+        if matches!(name, "div" | "span") && depth < MAXIMUM_GROUPS && holds(node, &["td", "th"]) {
+            push_cells(builder, node, cells, depth + 1);
+            continue;
+        }
+        // A form that is begun between cells leaves an empty element.
+        if !matches!(name, "td" | "th") && builder.selection.characters(node) == 0 {
             continue;
         }
         let span = |name: &str| {
@@ -125,12 +160,11 @@ fn own_cells<'a>(builder: &Builder, row: Tree<'a>) -> Vec<Cell<'a>> {
         };
         cells.push(Cell {
             node,
-            is_header: element.value().name() == "th",
+            is_header: name == "th",
             columns: span("colspan"),
             rows: span("rowspan"),
         });
     }
-    cells
 }
 
 /// Whether the table only arranges the page.
@@ -178,14 +212,14 @@ fn has_border(table: Tree) -> bool {
 /// Whether each row begins with a short name and no cell holds a table or code: however long the
 /// other cells are, they are about that name.
 fn are_records(builder: &Builder, rows: &[Vec<Cell>]) -> bool {
-    let is_name = |cell: &Cell| {
-        (1..=NAME_CHARACTERS).contains(&builder.selection.characters(cell.node))
-    };
+    let is_name =
+        |cell: &Cell| (1..=NAME_CHARACTERS).contains(&builder.selection.characters(cell.node));
     rows.len() >= RECORD_ROWS
         && rows.iter().all(|row| row.first().is_some_and(is_name))
-        && !rows.iter().flatten().any(|cell| {
-            holds(cell.node, &SECTIONS) || holds(cell.node, &["table", "pre"])
-        })
+        && !rows
+            .iter()
+            .flatten()
+            .any(|cell| holds(cell.node, &SECTIONS) || holds(cell.node, &["table", "pre"]))
 }
 
 /// Whether headings are nothing but the look of the first row: each is all of its cell.
@@ -196,15 +230,17 @@ fn are_titles(builder: &Builder, rows: &[Vec<Cell>]) -> bool {
             .find(|below| is_named(*below, &SECTIONS))
             .map(|heading| builder.selection.characters(heading))
     };
-    let is_title =
-        |cell: &Cell| heading(cell).is_some_and(|length| {
-            length > 0 && length == builder.selection.characters(cell.node)
-        });
+    let is_title = |cell: &Cell| {
+        heading(cell)
+            .is_some_and(|length| length > 0 && length == builder.selection.characters(cell.node))
+    };
     let Some((first, others)) = rows.split_first() else {
         return false;
     };
     first.iter().any(is_title)
-        && first.iter().all(|cell| is_title(cell) || heading(cell).is_none())
+        && first
+            .iter()
+            .all(|cell| is_title(cell) || heading(cell).is_none())
         && others.iter().flatten().all(|cell| {
             heading(cell).is_none()
                 && builder.selection.characters(cell.node) <= LAYOUT_CELL_CHARACTERS

@@ -35,7 +35,10 @@ pub(super) struct Setting {
 impl Setting {
     /// Counts text of a size in half points.
     pub(super) fn add(&mut self, text: &str, is_bold: bool, size: u16) {
-        let letters = text.chars().filter(|letter| letter.is_alphanumeric()).count();
+        let letters = text
+            .chars()
+            .filter(|letter| letter.is_alphanumeric())
+            .count();
         if letters > 0 {
             self.letters += letters;
             self.bold += if is_bold { letters } else { 0 };
@@ -65,7 +68,11 @@ impl Evidence {
         *self.letters.entry(size).or_default() += setting.letters;
         let is_kind = matches!(
             block,
-            Block::Paragraph(_) | Block::Item { number: Some(_), .. }
+            Block::Paragraph(_)
+                | Block::Item {
+                    number: Some(_),
+                    ..
+                }
         );
         let is_line = text_of(&block).is_some_and(|text| {
             text.chars().count() <= MAXIMUM_CHARACTERS
@@ -110,7 +117,13 @@ impl Evidence {
                 _ => None,
             })
             .collect();
-        let level = |size: u16| sizes.iter().filter(|other| **other >= size).count().clamp(1, 6);
+        let level = |size: u16| {
+            sizes
+                .iter()
+                .filter(|other| **other >= size)
+                .count()
+                .clamp(1, 6)
+        };
         let settle = |(block, leads): (Block, bool)| match block {
             Block::Set { size, heading, .. } if leads && is_believed => {
                 Block::Heading(u8::try_from(level(size)).unwrap_or(6), heading)
@@ -136,10 +149,11 @@ fn leads_text(
     if !stands_out(block) {
         return false;
     }
-    let same = |other: Option<&Block>| {
-        matches!(other, Some(other @ Block::Set { size: next, .. }) if next == size && stands_out(other))
-    };
-    let mut after = blocks.iter().skip(at + 1).filter(|block| **block != Block::Page);
+    let same = |other: Option<&Block>| matches!(other, Some(other @ Block::Set { size: next, .. }) if next == size && stands_out(other));
+    let mut after = blocks
+        .iter()
+        .skip(at + 1)
+        .filter(|block| **block != Block::Page);
     let next = after.next();
     next.is_some() && (is_larger(*size) || !same(next))
 }

@@ -493,7 +493,14 @@ fn lines_that_are_set_as_headings_are_headings_where_nothing_else_is() {
     let large = |text: &str| set(text, "<w:b/><w:sz w:val='32'/>");
     let bold = |text: &str| set(text, "<w:b/>");
     let text = set("Text of the section that says something.", "");
-    let body = large("概述 of it") + &text + &bold("Part") + &text + &text + &large("Second") + &text + &bold("Note: this is a sentence.");
+    let body = large("概述 of it")
+        + &text
+        + &bold("Part")
+        + &text
+        + &text
+        + &large("Second")
+        + &text
+        + &bold("Note: this is a sentence.");
     assert_eq!(
         markdown(&body),
         "# 概述 of it\n\nText of the section that says something.\n\n## Part\n\nText of the section that says something.\n\n\
@@ -507,10 +514,14 @@ fn lines_that_are_set_as_headings_are_headings_where_nothing_else_is() {
 
 #[test]
 fn typed_tables_of_contents_are_left_out() {
-    let entry = |text: &str| format!("<w:p><w:r><w:t>{text}</w:t></w:r><w:r><w:tab/></w:r><w:r><w:t>7</w:t></w:r></w:p>");
+    let entry = |text: &str| {
+        format!("<w:p><w:r><w:t>{text}</w:t></w:r><w:r><w:tab/></w:r><w:r><w:t>7</w:t></w:r></w:p>")
+    };
     let heading = |text: &str| paragraph("<w:outlineLvl w:val='0'/>", text);
     let headings = ["Scope", "载波聚合", "Limits"].map(heading).concat();
-    let entries = ["1 Scope", "2 载波聚合 ......", "3 Limits"].map(entry).concat();
+    let entries = ["1 Scope", "2 载波聚合 ......", "3 Limits"]
+        .map(entry)
+        .concat();
     let contents = paragraph("", "目录") + &entries;
     assert_eq!(
         markdown(&(contents + &headings)),

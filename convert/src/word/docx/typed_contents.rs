@@ -25,24 +25,30 @@ pub(super) fn without_contents(blocks: Vec<Block>) -> Vec<Block> {
         if entries < MINIMUM_ENTRIES || known.count() * 100 < entries * HEADING_PERCENT {
             continue;
         }
-        let is_titled = |before: &usize| {
-            blocks.get(*before).and_then(text_of).is_some_and(is_title)
-        };
+        let is_titled =
+            |before: &usize| blocks.get(*before).and_then(text_of).is_some_and(is_title);
         let title = begin.checked_sub(1).filter(is_titled);
         if let Some(dropped) = is_dropped.get_mut(title.unwrap_or(begin)..end) {
             dropped.fill(true);
         }
     }
-    let kept = |(block, is_dropped): (Block, bool)| {
-        (!is_dropped || block == Block::Page).then_some(block)
-    };
-    blocks.into_iter().zip(is_dropped).filter_map(kept).collect()
+    let kept =
+        |(block, is_dropped): (Block, bool)| (!is_dropped || block == Block::Page).then_some(block);
+    blocks
+        .into_iter()
+        .zip(is_dropped)
+        .filter_map(kept)
+        .collect()
 }
 
 /// Where lines that end with a number follow each other, first and behind the last.
 fn runs(blocks: &[Block]) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
-    for (at, _) in blocks.iter().enumerate().filter(|(_, block)| is_line(block)) {
+    for (at, _) in blocks
+        .iter()
+        .enumerate()
+        .filter(|(_, block)| is_line(block))
+    {
         match runs.last_mut() {
             Some((_, end))
                 if blocks
@@ -61,6 +67,9 @@ fn runs(blocks: &[Block]) -> Vec<(usize, usize)> {
 fn is_line(block: &Block) -> bool {
     matches!(block, Block::Paragraph(_) | Block::Item { .. })
         && text_of(block).is_some_and(|text| {
-            !text.contains('\n') && text.trim_end().ends_with(|last: char| last.is_ascii_digit())
+            !text.contains('\n')
+                && text
+                    .trim_end()
+                    .ends_with(|last: char| last.is_ascii_digit())
         })
 }
