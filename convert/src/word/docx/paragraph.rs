@@ -85,15 +85,14 @@ impl Story<'_, '_> {
         } else {
             inline.append(contents);
         }
-        self.end_paragraph(
-            Finished {
-                properties,
-                style,
-                inline,
-                setting: std::mem::replace(&mut self.setting, outer_setting),
-            },
-            out,
-        )?;
+        let setting = std::mem::replace(&mut self.setting, outer_setting);
+        let finished = Finished {
+            properties,
+            style,
+            inline,
+            setting,
+        };
+        self.end_paragraph(finished, out)?;
         self.style = outer_style;
         out.append(&mut self.floating);
         self.floating = outer_floating;

@@ -18,10 +18,8 @@ const MAXIMUM_CHARACTERS: usize = 120;
 /// something else.
 const MAXIMUM_PERCENT: usize = 40;
 
-/// What a sentence or the line before a list ends with.
-const SENTENCE_ENDS: [char; 12] = [
-    '.', '。', ';', '；', ',', '，', ':', '：', '!', '！', '?', '、',
-];
+/// What a sentence or the line before a list ends with; a question may be a heading.
+const SENTENCE_ENDS: [char; 8] = ['.', '。', ';', '；', ',', '，', ':', '：'];
 
 /// How the letters of a paragraph are set.
 #[derive(Clone, Copy, Debug, Default)]

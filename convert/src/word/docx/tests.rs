@@ -407,7 +407,7 @@ fn properties_become_metadata() {
     );
     assert_eq!(
         (converted.media_type.as_str(), converted.converter.as_ref()),
-        (MEDIA_TYPE, "docx/2")
+        (MEDIA_TYPE, "docx/3")
     );
     let printed =
         "<cp:coreProperties><dc:title>Microsoft Word - plan.doc</dc:title></cp:coreProperties>";

@@ -3,7 +3,7 @@ import re
 import zipfile
 from xml.sax.saxutils import escape
 
-from structures import grouped, places, tree
+from structures import FIRST_PAGE, grouped, headings, places, printed, tree
 
 STYLES = {"writer": {"contents": True, "tracked": True}, "plain": {}, "sections": {"sections": True, "boxes": True}}
 LOOK = ["plain"]
@@ -85,8 +85,7 @@ class Writer:
     def contents(self, blocks):
         if not self.habits.get("contents"):
             return ""
-        headings = [block["runs"][0][1] for block in blocks if block["kind"] == "heading"]
-        entries = "".join(f'<text:p text:style-name="Contents_20_1"><text:a xlink:href="#x" xlink:type="simple">{escape(text)}<text:tab/>{number}</text:a></text:p>' for number, text in enumerate(headings, 301))
+        entries = "".join(f'<text:p text:style-name="Contents_20_1"><text:a xlink:href="#x" xlink:type="simple">{escape(text)}<text:tab/>{number}</text:a></text:p>' for number, text in enumerate(headings(blocks), FIRST_PAGE))
         change = f'<text:tracked-changes><text:changed-region text:id="c1"><text:deletion><text:p>{GONE}</text:p></text:deletion></text:changed-region></text:tracked-changes>'
         return change + f'<text:table-of-content text:name="T"><text:table-of-content-source text:outline-level="10"/><text:index-body><text:index-title text:name="H"><text:p>Contents</text:p></text:index-title>{entries}</text:index-body></text:table-of-content>'
 
@@ -116,4 +115,4 @@ def write(blocks, title, style, path):
         archive.writestr("content.xml", content)
         archive.writestr("styles.xml", styles())
         archive.writestr("META-INF/manifest.xml", manifest)
-    return {"gone": [GONE] + [block["runs"][0][1] + str(number) for number, block in enumerate((b for b in blocks if b["kind"] == "heading"), 301)], "left_out": ["formula"]}
+    return {"gone": [GONE] + printed(blocks), "left_out": ["formula"]}

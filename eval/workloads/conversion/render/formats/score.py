@@ -9,7 +9,7 @@ rows      share of the rows of tables found that are rows of a table
 items     share of the items of lists that are items at their depth; definitions are no items
 order     of neighbouring headings, paragraphs and items that are found, the share that are in order
 texts     share of paragraphs, items, terms, definitions and notes that are found, by letters and digits
-code      share of the lines of code that are lines of code blocks
+code      share of the lines of code that are lines of code blocks, however many blanks stand in them
 formulas  share of the fractions that are fractions in LaTeX
 links     share of the links with their text and address
 kept      how many files keep what is no content: navigation, a table of contents, deleted text
@@ -45,7 +45,7 @@ def parsed(markdown):
     """Headings, rows of cells, items with their depths, lines of code, links and the whole text of Markdown."""
     found = {"headings": [], "rows": [], "items": [], "code": [], "links": [], "markdown": markdown}
     # To CommonMark a note of one word is an address, which is never seen.
-    markdown = re.sub(r"^\[\^[^\]]+\]: ", "", markdown, flags=re.M)
+    markdown = re.sub(r"^\[\^[^\]]+\]: ", "", markdown.replace("\f", ""), flags=re.M)
     tokens, depth, in_item, texts = MarkdownIt("commonmark").enable("table").parse(markdown), -1, False, []
     for index, token in enumerate(tokens):
         match token.type:
@@ -59,7 +59,7 @@ def parsed(markdown):
                 found["rows"].append([])
             case "fence" | "code_block":
                 texts.append(token.content)
-                found["code"] += [line.strip() for line in token.content.splitlines()]
+                found["code"] += [" ".join(line.split()) for line in token.content.splitlines()]
             case "inline":
                 found["links"] += links(token.children)
                 texts.append("".join(child.content if child.type in ("text", "code_inline") else " " for child in token.children))
@@ -165,7 +165,7 @@ class Score:
                 self.count("order", one < other, known[other:other + 40])
         self.counts["order_of"] += 0
         for block in self.of("code"):
-            for line in filter(None, (line.strip() for line in block["text"].splitlines())):
+            for line in filter(None, (" ".join(line.split()) for line in block["text"].splitlines())):
                 self.count("code", line in self.found["code"], line)
         for block in self.of("formula"):
             self.count("formulas", re.search(rf"\\frac{{\s*{letters(block['over'])}\s*}}{{\s*{letters(block['under'])}\s*}}", self.found["markdown"]), block["over"])

@@ -9,6 +9,9 @@ import random
 
 from sources import CHINESE, ENGLISH
 
+# Page of the first entry of a table of contents; no text has such numbers.
+FIRST_PAGE = 301
+
 
 class Maker:
     """One document of the number; every third is Chinese."""
@@ -106,6 +109,16 @@ def generated(number):
             if maker.chance.random() < 0.2:
                 maker.section(4)
     return maker.blocks
+
+
+def headings(blocks):
+    """Text of each heading."""
+    return ["".join(text for _, text, *_ in block["runs"]) for block in blocks if block["kind"] == "heading"]
+
+
+def printed(blocks):
+    """Entries of a table of contents as they would be read: headings with numbers of pages."""
+    return [f"{text}{number}" for number, text in enumerate(headings(blocks), FIRST_PAGE)]
 
 
 def tree(items):

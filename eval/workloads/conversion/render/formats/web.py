@@ -1,7 +1,7 @@
 """HTML as programs write it: each style is how one kind of program writes headings, lists, tables, code and notes, and what it puts around the content."""
 import html
 
-from structures import grouped, tree
+from structures import FIRST_PAGE, grouped, headings, printed, tree
 
 CHROME = "Menu entry elsewhere"
 
@@ -15,8 +15,8 @@ class Plain:
 
     def page(self, blocks, title):
         body = "\n".join(self.group(kind, group) for kind, group in grouped(blocks))
-        headings = "".join(f'<li><a href="#h{number}">{self.runs(block["runs"])}</a></li>' for number, block in enumerate(blocks) if block["kind"] == "heading")
-        return self.frame.format(title=html.escape(title), body=self.before(blocks) + body + self.notes_at_end(), chrome=CHROME, headings=headings)
+        links = "".join(f'<li><a href="#h{number}">{html.escape(text)}</a></li>' for number, text in enumerate(headings(blocks)))
+        return self.frame.format(title=html.escape(title), body=self.before(blocks) + body + self.notes_at_end(), chrome=CHROME, headings=links)
 
     def before(self, blocks):
         return ""
@@ -170,8 +170,8 @@ class Word(Plain):
 
     def before(self, blocks):
         entry = ("<p class=MsoToc{0}><span class=MsoHyperlink><a href=\"#_Toc{2}\">{1}<span style='mso-tab-count:1 dotted'>. </span>{2}</a></span><o:p></o:p></p>")
-        headings = [block for block in blocks if block["kind"] == "heading"]
-        return "".join(entry.format(block["level"], html.escape(block["runs"][0][1]), number) for number, block in enumerate(headings, 301))
+        levels = [block["level"] for block in blocks if block["kind"] == "heading"]
+        return "".join(entry.format(level, html.escape(text), number) for number, (level, text) in enumerate(zip(levels, headings(blocks)), FIRST_PAGE))
 
     def heading(self, level, text):
         return f'<h{level}><a name="_Toc1"><span lang=EN-US>{text}</span></a><span lang=EN-US><o:p></o:p></span></h{level}>'
@@ -404,4 +404,4 @@ LOOK = ["plain", "mkdocs", "roles", "layout", "confluence", "gdocs"]
 
 def write(blocks, title, style, path):
     path.write_text(STYLES[style]().page(blocks, title), encoding="utf-8")
-    return {"gone": [CHROME] + [block["runs"][0][1] + str(number) for number, block in enumerate((b for b in blocks if b["kind"] == "heading"), 301)]}
+    return {"gone": [CHROME] + printed(blocks)}

@@ -2,7 +2,7 @@
 import zipfile
 from xml.sax.saxutils import escape
 
-from structures import places
+from structures import FIRST_PAGE, headings, places, printed
 
 NAMESPACES = ('xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" '
               'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape" '
@@ -155,17 +155,17 @@ class Writer:
     def contents(self, blocks):
         """A table of contents with dotted leaders and page numbers, in one of the ways in which they come."""
         way = self.habits.get("contents")
-        headings = [block for block in blocks if block["kind"] == "heading"]
+        levels = [block["level"] for block in blocks if block["kind"] == "heading"]
         if not way:
             return ""
         style = lambda level: "" if way == "typed" else f'<w:pStyle w:val="TOC{level}"/>'
         tab = '<w:tabs><w:tab w:val="right" w:leader="dot" w:pos="9350"/></w:tabs>'
         lines = []
-        for number, block in enumerate(headings, 301):
-            text = r(block["runs"][0][1]) + "<w:r><w:tab/></w:r>" + (r(str(number)) if way == "typed" else field(f"PAGEREF _Toc{number} \\h", r(str(number))))
+        for number, (level, heading) in enumerate(zip(levels, headings(blocks)), FIRST_PAGE):
+            text = r(heading) + "<w:r><w:tab/></w:r>" + (r(str(number)) if way == "typed" else field(f"PAGEREF _Toc{number} \\h", r(str(number))))
             if way in ("field", "control"):
                 text = f'<w:hyperlink w:anchor="_Toc{number}">{text}</w:hyperlink>'
-            lines.append((style(block["level"]) + tab, text))
+            lines.append((style(level) + tab, text))
         if way in ("field", "control"):
             start, end = field('TOC \\o "1-3" \\h \\z \\u', "\0").split("\0")
             lines[0] = (lines[0][0], start + lines[0][1])
@@ -216,4 +216,4 @@ def write(blocks, title, style, path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in parts.items():
             archive.writestr(name, text)
-    return {"gone": [GONE] + [block["runs"][0][1] + str(number) for number, block in enumerate((b for b in blocks if b["kind"] == "heading"), 301)]}
+    return {"gone": [GONE] + printed(blocks)}
