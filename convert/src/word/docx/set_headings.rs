@@ -14,7 +14,7 @@ const LARGER_PERCENT: u32 = 115;
 /// Longest line in characters that may be a heading.
 const MAXIMUM_CHARACTERS: usize = 120;
 
-/// Share of the paragraphs, in percent, that may be headings; where more are, the look means
+/// Share of the letters, in percent, that may be in headings; where more are, the look means
 /// something else.
 const MAXIMUM_PERCENT: usize = 40;
 
@@ -50,7 +50,6 @@ impl Setting {
 pub(super) struct Evidence {
     /// Headings by style or outline level.
     pub told: usize,
-    paragraphs: usize,
     /// Letters of each size.
     letters: HashMap<u16, usize>,
 }
@@ -62,7 +61,6 @@ impl Evidence {
         let Some(size) = setting.size else {
             return block;
         };
-        self.paragraphs += 1;
         *self.letters.entry(size).or_default() += setting.letters;
         let is_kind = matches!(
             block,
@@ -90,47 +88,68 @@ impl Evidence {
 
     /// The blocks with candidates as headings or as what they are otherwise.
     pub(super) fn decide(&self, blocks: Vec<Block>) -> Vec<Block> {
-        let body = self
-            .letters
-            .iter()
-            .max_by_key(|(size, letters)| (**letters, **size))
-            .map_or(0, |(size, _)| *size);
+        let body = self.body_size();
         let is_larger = |size: u16| u32::from(size) * 100 >= u32::from(body) * LARGER_PERCENT;
         let stands_out = |block: &Block| match block {
             Block::Set { size, is_bold, .. } => is_larger(*size) || (*is_bold && *size >= body),
             _ => false,
         };
-        let follows: Vec<bool> = (0..blocks.len())
+        let leads: Vec<bool> = (0..blocks.len())
             .map(|at| leads_text(&blocks, at, &stands_out, &is_larger))
             .collect();
-        let candidates = follows.iter().filter(|leads| **leads).count();
-        let is_believed = self.told == 0
-            && candidates * 100 <= self.paragraphs * MAXIMUM_PERCENT
-            && candidates > 1;
-        let sizes: BTreeSet<u16> = blocks
+        let candidates: Vec<&Block> = blocks
             .iter()
-            .zip(&follows)
-            .filter_map(|(block, leads)| match block {
-                Block::Set { size, .. } if *leads => Some(*size),
-                _ => None,
-            })
+            .zip(&leads)
+            .filter_map(|(block, leads)| leads.then_some(block))
             .collect();
-        let level = |size: u16| {
-            sizes
-                .iter()
-                .filter(|other| **other >= size)
-                .count()
-                .clamp(1, 6)
-        };
+        let is_believed = self.believes(&candidates);
+        let sizes = largest_sizes(&candidates);
         let settle = |(block, leads): (Block, bool)| match block {
             Block::Set { size, heading, .. } if leads && is_believed => {
-                Block::Heading(u8::try_from(level(size)).unwrap_or(6), heading)
+                Block::Heading(level(size, &sizes), heading)
             }
             Block::Set { block, .. } => *block,
             block => block,
         };
-        blocks.into_iter().zip(follows).map(settle).collect()
+        blocks.into_iter().zip(leads).map(settle).collect()
     }
+
+    /// The size of most letters.
+    fn body_size(&self) -> u16 {
+        self.letters
+            .iter()
+            .max_by_key(|(size, letters)| (**letters, **size))
+            .map_or(0, |(size, _)| *size)
+    }
+
+    /// Whether the candidates are headings: nothing else tells any, and they are the smaller part.
+    fn believes(&self, candidates: &[&Block]) -> bool {
+        let letters: usize = self.letters.values().sum();
+        let of_headings: usize = candidates
+            .iter()
+            .filter_map(|block| text_of(block))
+            .map(|text| text.chars().count())
+            .sum();
+        self.told == 0 && candidates.len() > 1 && of_headings * 100 <= letters * MAXIMUM_PERCENT
+    }
+}
+
+/// The largest sizes of headings, one for each level that Markdown has.
+fn largest_sizes(candidates: &[&Block]) -> Vec<u16> {
+    let sizes: BTreeSet<u16> = candidates
+        .iter()
+        .filter_map(|block| match block {
+            Block::Set { size, .. } => Some(*size),
+            _ => None,
+        })
+        .collect();
+    sizes.into_iter().rev().take(6).collect()
+}
+
+/// Level of a heading by the rank of its size.
+fn level(size: u16, largest: &[u16]) -> u8 {
+    let above = largest.iter().filter(|other| **other > size).count();
+    u8::try_from(above + 1).unwrap_or(6).min(6)
 }
 
 /// Whether a line that stands out stands over something: bold lines of the size of the text that
