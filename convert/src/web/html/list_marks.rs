@@ -51,14 +51,15 @@ fn runs(tree: &Tree<Node>) -> Vec<Vec<Item>> {
         let mut run = Vec::new();
         for child in parent.children() {
             let items = ElementRef::wrap(child).map_or_else(Vec::new, items_of);
-            if items.is_empty() && !is_blank(child) {
+            if items.is_empty() && !run.is_empty() && !is_blank(child) {
                 runs.push(std::mem::take(&mut run));
             }
             run.extend(items);
         }
-        runs.push(run);
+        if !run.is_empty() {
+            runs.push(run);
+        }
     }
-    runs.retain(|run| !run.is_empty());
     runs
 }
 

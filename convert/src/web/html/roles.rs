@@ -52,9 +52,10 @@ pub(super) fn apply(tree: &mut Tree<Node>) {
 
 /// The element that a role stands for; `None` where the element's own name counts.
 fn name_of(element: ElementRef) -> Option<String> {
-    let role = element
-        .attr("role")
-        .filter(|_| NAMELESS.contains(&element.value().name()))?;
+    if !NAMELESS.contains(&element.value().name()) {
+        return None;
+    }
+    let role = element.attr("role")?;
     if role == "heading" {
         let level = element
             .attr("aria-level")

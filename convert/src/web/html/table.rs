@@ -187,10 +187,6 @@ fn is_layout(builder: &Builder, table: Tree, rows: &[Vec<Cell>]) -> bool {
     if columns < 2 || (rows.len() < 2 && !has_border(table)) {
         return true;
     }
-    let is_grid = rows.iter().all(|row| row.len() == columns);
-    if is_grid && (are_records(builder, rows) || are_titles(builder, rows)) {
-        return false;
-    }
     let characters = rows
         .iter()
         .flatten()
@@ -199,7 +195,9 @@ fn is_layout(builder: &Builder, table: Tree, rows: &[Vec<Cell>]) -> bool {
     let holds = |names: &[&str]| rows.iter().flatten().any(|cell| holds(cell.node, names));
     let arranges_blocks = holds(&["table", "pre"])
         && (characters > cells * BLOCK_CELL_CHARACTERS || is_nested_twice(rows));
-    arranges_blocks || holds(&SECTIONS) || characters > cells * LAYOUT_CELL_CHARACTERS
+    let is_grid = || rows.iter().all(|row| row.len() == columns);
+    (arranges_blocks || holds(&SECTIONS) || characters > cells * LAYOUT_CELL_CHARACTERS)
+        && !(is_grid() && (are_records(builder, rows) || are_titles(builder, rows)))
 }
 
 /// Whether the table says that its cells are parted by lines.
