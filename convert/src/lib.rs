@@ -12,6 +12,7 @@ mod blanks;
 mod block;
 mod code_pages;
 pub mod config;
+mod contents;
 mod conversion;
 mod detect;
 mod document;

@@ -36,6 +36,17 @@ pub(crate) enum Block {
     /// Entries of a table of contents that stand in the field of that number, dropped once it is
     /// known to end.
     Contents(usize, Box<Block>),
+    /// A line that may be a heading by how it is set, which is known once all is read.
+    Set {
+        /// Size of its letters in half points.
+        size: u16,
+        /// Whether all of it is bold.
+        is_bold: bool,
+        /// Its text as a heading.
+        heading: String,
+        /// What it is otherwise.
+        block: Box<Block>,
+    },
     /// The definition of a note, ready as Markdown.
     Note(String),
     /// A section ends here, the one of that number from 0; whether a page begins is known later.
@@ -113,7 +124,7 @@ impl Renderer {
             }
             Block::Note(text) => self.alone(text),
             Block::Page => self.pages += 1,
-            Block::Contents(_, inner) => self.block(inner),
+            Block::Contents(_, block) | Block::Set { block, .. } => self.block(block),
             Block::Section(_) => {}
         }
     }
@@ -133,6 +144,11 @@ impl Renderer {
         }
         self.begin_pages();
         let level = level.min(MAXIMUM_LEVEL);
+        let begins_list = self.items.last().is_some_and(|(open, _)| *open < level);
+        if begins_list && number.is_some_and(|number| number != 1) {
+            // In a paragraph's next line such a number is text.
+            self.out.push('\n');
+        }
         // A level that was skipped has no mark to stand under; items of one level stand side by
         // side all the same.
         while self.items.pop_if(|(open, _)| *open >= level).is_some() {}
@@ -200,7 +216,7 @@ pub(crate) fn text_of(block: &Block) -> Option<&str> {
         | Block::Code(text)
         | Block::Quote(text)
         | Block::Item { text, .. } => Some(text),
-        Block::Contents(_, inner) => text_of(inner),
+        Block::Contents(_, block) | Block::Set { block, .. } => text_of(block),
         Block::Formula(_) | Block::Table(_) | Block::Page | Block::Note(_) | Block::Section(_) => {
             None
         }
@@ -246,6 +262,18 @@ mod tests {
             render(&blocks),
             "p\n\n1. a\n   b\n   - c\n     - d\n2. e\n\n## h\n"
         );
+    }
+
+    #[test]
+    fn a_number_that_begins_no_list_in_a_line_stands_behind_an_empty_one() {
+        let blocks = [
+            item(0, None, "a"),
+            item(1, Some(5), "b"),
+            item(1, Some(6), "c"),
+            item(0, None, "d"),
+            item(1, Some(1), "e"),
+        ];
+        assert_eq!(render(&blocks), "- a\n\n  5. b\n  6. c\n- d\n  1. e\n");
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub fn upside_down(pool: &SessionPool, image: &RgbImage, quads: &[Quad]) -> Resu
     let mut answers = Vec::with_capacity(quads.len());
     for batch in quads.chunks(BATCH) {
         let mut values = Vec::with_capacity(batch.len() * 3 * HEIGHT * WIDTH);
-        for quad in batch {
+        let windows: Vec<Quad> = batch.iter().map(middle).collect();
+        for quad in &windows {
             Strip::new(quad, WIDTH).write(image, WIDTH, &mut values);
         }
         let found =
@@ -29,6 +30,21 @@ pub fn upside_down(pool: &SessionPool, image: &RgbImage, quads: &[Quad]) -> Resu
         answers.extend(found);
     }
     Ok(answers)
+}
+
+/// The middle of a line, as much as the network takes without squeezing: of a whole line of a page
+/// its letters would be too narrow to tell which way up they stand.
+fn middle(line: &Quad) -> Quad {
+    let wanted = line.height() * WIDTH as f32 / HEIGHT as f32;
+    let share = (wanted / line.width().max(1.0)).min(1.0);
+    let (from, to) = (0.5 - share / 2.0, 0.5 + share / 2.0);
+    let [first, second, third, fourth] = line.0;
+    Quad([
+        first.toward(second, from),
+        first.toward(second, to),
+        fourth.toward(third, to),
+        fourth.toward(third, from),
+    ])
 }
 
 fn read(shape: &[i64], output: &[f32]) -> Result<Vec<bool>> {
@@ -41,5 +57,27 @@ fn read(shape: &[i64], output: &[f32]) -> Result<Vec<bool>> {
             ErrorKind::Corrupt,
             format!("the OCR orientation model gives an output of shape {other:?}"),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::geometry::Point;
+    use super::*;
+
+    #[test]
+    fn of_a_long_line_the_middle_is_looked_at() {
+        let line = |width: f32| {
+            Quad(
+                [(0.0, 0.0), (width, 0.0), (width, 10.0), (0.0, 10.0)]
+                    .map(|(x, y)| Point::new(x, y)),
+            )
+        };
+        let [first, second, ..] = middle(&line(1000.0)).0;
+        assert_eq!(
+            (first, second),
+            (Point::new(480.0, 0.0), Point::new(520.0, 0.0))
+        );
+        assert_eq!(middle(&line(30.0)), line(30.0));
     }
 }

@@ -36,6 +36,9 @@ const TURNED_RATIO_ON_LEVEL_PAGE: f32 = 2.2;
 /// the others stand as most of these do.
 const PROBED_LINES: usize = 8;
 
+/// Mean confidence below which a page may have been read upside down and is read the other way too.
+const UNREADABLE: f32 = 0.7;
+
 /// The recogniser. Cheap to make: models are opened when the first page comes.
 pub struct PpOcr {
     detection: SessionPool,
@@ -116,10 +119,30 @@ impl TextRecognizer for PpOcr {
         go_on()?;
         let boxes = detection::find_lines(&self.detection, image, &self.config)?;
         go_on()?;
-        let quads = self.upright(image, &boxes)?;
-        let readings = read_lines(&self.recognition, image, &quads, self.characters()?, go_on)?;
+        let mut quads = self.upright(image, &boxes)?;
+        let read =
+            |quads: &[Quad]| read_lines(&self.recognition, image, quads, self.characters()?, go_on);
+        let mut readings = read(&quads)?;
+        if confidence(&readings) < UNREADABLE {
+            let turned: Vec<Quad> = quads.iter().map(|quad| quad.turned(2)).collect();
+            let again = read(&turned)?;
+            if confidence(&again) > confidence(&readings) {
+                (quads, readings) = (turned, again);
+            }
+        }
         Ok(page_of(&quads, readings, self.config.minimum_confidence))
     }
+}
+
+/// Mean confidence of the lines, by their length; 1 where nothing was read.
+fn confidence(readings: &[Reading]) -> f32 {
+    let length = |text: &str| text.chars().count() as f32;
+    let letters: f32 = readings.iter().map(|(text, _)| length(text)).sum();
+    let sure: f32 = readings
+        .iter()
+        .map(|(text, sure)| length(text) * sure)
+        .sum();
+    if letters > 0.0 { sure / letters } else { 1.0 }
 }
 
 /// Boxes of text that runs up or down, turned so that it is level.

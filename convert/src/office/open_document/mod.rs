@@ -1,11 +1,12 @@
 //! OpenDocument texts and presentations (.odt, .odp and their templates), read by the crate
 //! `anydoc`: its blocks as Markdown, properties as metadata, pictures beside it.
 //!
-//! Rules: tracked deletions and hidden fields are dropped; headers, footers, dates and slide numbers
-//! too. Text that its style hides is read. Footnotes and endnotes stand at the end. Each slide is a page, its title a heading of level
+//! Rules: tracked deletions and hidden fields are dropped; headers, footers, dates, slide numbers and
+//! indexes too, such as the table of contents. Text that its style hides is read. Footnotes and endnotes stand at the end. Each slide is a page, its title a heading of level
 //! 2, its notes a quotation; the pages of a text are known to its layout program alone.
 
 mod blocks;
+mod indexes;
 mod pages;
 mod properties;
 #[cfg(test)]
@@ -19,7 +20,7 @@ use crate::document::Converted;
 use crate::limits::Limits;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "open-document/1";
+pub(crate) const NAME: &str = "open-document/2";
 
 /// The part that holds text and slides.
 const CONTENT: &str = "content.xml";
@@ -43,7 +44,7 @@ pub(crate) fn convert(bytes: &[u8], kind: Kind, limits: &Limits) -> Result<Conve
         .ok_or_else(|| corrupt(&format!("the part {CONTENT} is missing")))?;
     let metadata = properties::read(&mut archive)?;
     let document = match kind {
-        Kind::Text => to_document(bytes, Format::Odt),
+        Kind::Text => to_document(&indexes::left_out(bytes, &content)?, Format::Odt),
         Kind::Presentation => to_document(&pages::marked(bytes, &content)?, Format::Odp),
     }
     .map_err(refused)?;

@@ -70,7 +70,8 @@ fn with_marks(content: &str) -> String {
     out
 }
 
-fn with_content(package: &[u8], content: &str) -> ZipResult<Vec<u8>> {
+/// The package with another content.
+pub(super) fn with_content(package: &[u8], content: &str) -> ZipResult<Vec<u8>> {
     let mut members = ZipArchive::new(Cursor::new(package))?;
     let mut out = ZipWriter::new(Cursor::new(Vec::with_capacity(package.len())));
     for index in 0..members.len() {

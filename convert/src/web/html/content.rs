@@ -1,5 +1,5 @@
 //! What of a page is content: leaves out scripts and controls always, navigation, banners, hidden
-//! parts and page headers when the main content is wanted, and finds the element that holds it. No
+//! parts, page headers and tables of contents when the main content is wanted, and finds the element that holds it. No
 //! recursion.
 
 use std::collections::HashSet;
@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use ego_tree::NodeId;
 use scraper::{ElementRef, Node};
 
-use super::Tree;
+use super::{Tree, contents_lists};
 
 /// Elements that never hold text for a reader.
 const NEVER: [&str; 27] = [
@@ -87,7 +87,8 @@ impl Selection {
 
     /// The main content.
     pub(super) fn main_content(root: Tree) -> Self {
-        let left_out = collect(root, |element| is_never(element) || is_boilerplate(element));
+        let mut left_out = collect(root, |element| is_never(element) || is_boilerplate(element));
+        left_out.extend(contents_lists::find(root, &left_out));
         let mut selection = Self {
             left_out,
             root: None,

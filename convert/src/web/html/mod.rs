@@ -1,15 +1,19 @@
 //! HTML: the main content of a page as Markdown, its `<title>` and `<meta>` as metadata.
 //!
 //! The route: decode → bound the nesting (`nesting`) → parse (html5ever, in pieces, under a
-//! deadline) → leave out what is not content (`content`) → blocks (`blocks`, `inline`, `table`) →
+//! deadline) → name what is known by its role, its class or its style alone (`roles`, `list_marks`) →
+//! leave out what is not content (`content`, `contents_lists`) → blocks (`blocks`, `inline`, `table`) →
 //! Markdown ([`super::render`]).
 
 mod blocks;
 mod content;
+mod contents_lists;
 mod inline;
+mod list_marks;
 mod mathml;
 mod nesting;
 mod page_metadata;
+mod roles;
 mod table;
 
 use ego_tree::NodeRef;
@@ -29,7 +33,7 @@ use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "html/5";
+pub(crate) const NAME: &str = "html/6";
 
 /// Bytes given to the parser between two looks at the clock.
 const PIECE_BYTES: usize = 32 * 1024;
@@ -143,8 +147,10 @@ fn parse(html: &str, limits: &Limits) -> Result<Html> {
         parser.process(piece.into());
         rest = after;
     }
-    let page = parser.finish();
+    let mut page = parser.finish();
     check_depth(&page, limits.maximum_html_depth)?;
+    roles::apply(&mut page.tree);
+    list_marks::apply(&mut page.tree);
     limits.check_time()?;
     Ok(page)
 }

@@ -24,6 +24,15 @@ const BLOCK_CELL_CHARACTERS: usize = 80;
 /// Elements below a cell that are looked at.
 const MAXIMUM_LOOK: usize = 2000;
 
+/// Groups of rows within each other that are looked through.
+const MAXIMUM_GROUPS: usize = 4;
+
+/// Characters of a cell that names what the rest of its row is about, at most.
+const NAME_CHARACTERS: usize = 60;
+
+/// Rows from which on names in front of long texts make a table of records.
+const RECORD_ROWS: usize = 3;
+
 /// Elements that make a cell a section of the page.
 const SECTIONS: [&str; 9] = ["h1", "h2", "h3", "h4", "h5", "h6", "article", "form", "hr"];
 
@@ -36,7 +45,14 @@ struct Cell<'a> {
 
 /// Adds the blocks of a table.
 pub(super) fn table(builder: &mut Builder, node: Tree, blocks: &mut Vec<Block>) {
-    let rows = own_rows(builder, node);
+    let mut found = Parts::default();
+    found.collect(builder, node, 0);
+    let rows: Vec<Vec<Cell>> = found
+        .rows
+        .into_iter()
+        .map(|row| own_cells(builder, row))
+        .filter(|cells| !cells.is_empty())
+        .collect();
     for caption in node
         .children()
         .filter(|child| is_named(*child, &["caption"]) && !builder.selection.leaves_out(*child))
@@ -47,6 +63,9 @@ pub(super) fn table(builder: &mut Builder, node: Tree, blocks: &mut Vec<Block>) 
         for cell in rows.into_iter().flatten() {
             blocks.extend(builder.blocks(cell.node));
         }
+        for other in found.others {
+            blocks.extend(builder.blocks(other));
+        }
         return;
     }
     let mut inner_tables = Vec::new();
@@ -55,6 +74,9 @@ pub(super) fn table(builder: &mut Builder, node: Tree, blocks: &mut Vec<Block>) 
         blocks.push(Block::Table(grid));
     }
     blocks.extend(inner_tables);
+    for other in found.others {
+        blocks.extend(builder.blocks(other));
+    }
 }
 
 /// A caption in bold; `None` if it is empty.
@@ -69,51 +91,80 @@ fn is_named(node: Tree, names: &[&str]) -> bool {
     ElementRef::wrap(node).is_some_and(|element| names.contains(&element.value().name()))
 }
 
-/// Rows of the table itself, not of tables inside it.
-fn own_rows<'a>(builder: &Builder, table: Tree<'a>) -> Vec<Vec<Cell<'a>>> {
-    let mut rows = Vec::new();
-    for child in table.children() {
-        if is_named(child, &["tr"]) {
-            rows.push(child);
-        } else if is_named(child, &["thead", "tbody", "tfoot"])
-            && !builder.selection.leaves_out(child)
-        {
-            rows.extend(child.children().filter(|row| is_named(*row, &["tr"])));
+/// What stands in a table, without what is in tables inside it.
+#[derive(Default)]
+struct Parts<'a> {
+    rows: Vec<Tree<'a>>,
+    /// What is neither row nor caption; only a table by its role has such.
+    others: Vec<Tree<'a>>,
+}
+
+impl<'a> Parts<'a> {
+    /// Adds what is below a node. Between a table by its role and its rows there may be anything
+    /// that means nothing.
+    fn collect(&mut self, builder: &Builder, node: Tree<'a>, depth: usize) {
+        for child in node.children().filter(|child| child.value().is_element()) {
+            if builder.selection.leaves_out(child)
+                || is_named(child, &["caption", "colgroup", "col"])
+            {
+                continue;
+            }
+            if is_named(child, &["tr"]) {
+                self.rows.push(child);
+            } else if is_group(child) && depth < MAXIMUM_GROUPS {
+                self.collect(builder, child, depth + 1);
+            } else {
+                self.others.push(child);
+            }
         }
     }
-    rows.into_iter()
-        .filter(|row| !builder.selection.leaves_out(*row))
-        .map(|row| own_cells(builder, row))
-        .filter(|cells| !cells.is_empty())
-        .collect()
+}
+
+/// Whether an element groups rows.
+fn is_group(node: Tree) -> bool {
+    is_named(node, &["thead", "tbody", "tfoot"])
+        || (is_named(node, &["div", "span"]) && holds(node, &["tr"]))
 }
 
 fn own_cells<'a>(builder: &Builder, row: Tree<'a>) -> Vec<Cell<'a>> {
     let mut cells = Vec::new();
+    push_cells(builder, row, &mut cells, 0);
+    cells
+}
+
+/// Adds the cells below a node. What is no cell in a row by its role is one all the same.
+fn push_cells<'a>(builder: &Builder, row: Tree<'a>, cells: &mut Vec<Cell<'a>>, depth: usize) {
     for node in row.children() {
-        let Some(element) =
-            ElementRef::wrap(node).filter(|element| matches!(element.value().name(), "td" | "th"))
-        else {
+        let Some(element) = ElementRef::wrap(node) else {
             continue;
         };
         if builder.selection.leaves_out(node) {
             continue;
         }
+        let name = element.value().name();
+        if matches!(name, "div" | "span") && depth < MAXIMUM_GROUPS && holds(node, &["td", "th"]) {
+            push_cells(builder, node, cells, depth + 1);
+            continue;
+        }
+        // A form that is begun between cells leaves an empty element.
+        if !matches!(name, "td" | "th") && builder.selection.characters(node) == 0 {
+            continue;
+        }
         let span = |name: &str| {
             element
                 .attr(name)
+                .or_else(|| element.attr(&format!("aria-{name}")))
                 .and_then(|text| text.trim().parse::<usize>().ok())
                 .unwrap_or(1)
                 .clamp(1, MAXIMUM_SPAN)
         };
         cells.push(Cell {
             node,
-            is_header: element.value().name() == "th",
+            is_header: name == "th",
             columns: span("colspan"),
             rows: span("rowspan"),
         });
     }
-    cells
 }
 
 /// Whether the table only arranges the page.
@@ -133,7 +184,7 @@ fn is_layout(builder: &Builder, table: Tree, rows: &[Vec<Cell>]) -> bool {
         return columns < 2 && rows.len() < 2;
     }
     let cells = rows.iter().map(Vec::len).sum::<usize>();
-    if columns < 2 || rows.len() < 2 {
+    if columns < 2 || (rows.len() < 2 && !has_border(table)) {
         return true;
     }
     let characters = rows
@@ -144,7 +195,55 @@ fn is_layout(builder: &Builder, table: Tree, rows: &[Vec<Cell>]) -> bool {
     let holds = |names: &[&str]| rows.iter().flatten().any(|cell| holds(cell.node, names));
     let arranges_blocks = holds(&["table", "pre"])
         && (characters > cells * BLOCK_CELL_CHARACTERS || is_nested_twice(rows));
-    arranges_blocks || holds(&SECTIONS) || characters > cells * LAYOUT_CELL_CHARACTERS
+    let is_grid = || rows.iter().all(|row| row.len() == columns);
+    (arranges_blocks || holds(&SECTIONS) || characters > cells * LAYOUT_CELL_CHARACTERS)
+        && !(is_grid() && (are_records(builder, rows) || are_titles(builder, rows)))
+}
+
+/// Whether the table says that its cells are parted by lines.
+fn has_border(table: Tree) -> bool {
+    ElementRef::wrap(table)
+        .and_then(|element| element.attr("border"))
+        .is_some_and(|border| border.trim() != "0")
+}
+
+/// Whether each row begins with a short name and no cell holds a table or code: however long the
+/// other cells are, they are about that name.
+fn are_records(builder: &Builder, rows: &[Vec<Cell>]) -> bool {
+    let is_name =
+        |cell: &Cell| (1..=NAME_CHARACTERS).contains(&builder.selection.characters(cell.node));
+    rows.len() >= RECORD_ROWS
+        && rows.iter().all(|row| row.first().is_some_and(is_name))
+        && !rows
+            .iter()
+            .flatten()
+            .any(|cell| holds(cell.node, &SECTIONS) || holds(cell.node, &["table", "pre"]))
+}
+
+/// Whether headings are nothing but the look of the first row: each is all of its cell.
+fn are_titles(builder: &Builder, rows: &[Vec<Cell>]) -> bool {
+    let heading = |cell: &Cell| {
+        let mut below = cell.node.descendants().skip(1).take(MAXIMUM_LOOK);
+        below
+            .find(|below| is_named(*below, &SECTIONS))
+            .map(|heading| builder.selection.characters(heading))
+    };
+    let is_title = |cell: &Cell| {
+        heading(cell)
+            .is_some_and(|length| length > 0 && length == builder.selection.characters(cell.node))
+    };
+    let Some((first, others)) = rows.split_first() else {
+        return false;
+    };
+    first.iter().any(is_title)
+        && first
+            .iter()
+            .all(|cell| is_title(cell) || heading(cell).is_none())
+        && others.iter().flatten().all(|cell| {
+            heading(cell).is_none()
+                && builder.selection.characters(cell.node) <= LAYOUT_CELL_CHARACTERS
+                && !holds(cell.node, &["table", "pre"])
+        })
 }
 
 /// Whether an element of one of the names is below a node.

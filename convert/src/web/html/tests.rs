@@ -289,3 +289,82 @@ fn damage_does_no_harm() {
         &Limits::starting_now(&config),
     ));
 }
+
+#[test]
+fn roles_stand_for_the_elements_that_they_name() {
+    let html = "<div role=main><div role=heading aria-level=3><span>载波</span></div>
+        <div role=list><div role=listitem>a<div role=list><div role=listitem>b</div></div></div></div>
+        <div role=table><div><div role=row><div role=columnheader>K</div><div role=columnheader aria-colspan=2>V</div></div></div>
+        <div role=rowgroup><div role=row><div role=cell>1</div><div role=cell>2</div><div role=cell>3</div></div></div></div>
+        <div role=cell>alone</div><h2 role=heading aria-level=5>Own</h2></div>";
+    assert_eq!(
+        markdown(html),
+        "### 载波\n\n- a\n\n  - b\n\n| K | V | V |\n| --- | --- | --- |\n| 1 | 2 | 3 |\n\nalone\n\n## Own\n"
+    );
+}
+
+fn word_item(level: usize, mark: &str, text: &str) -> String {
+    format!(
+        "<p class=MsoListParagraph style='text-indent:-18.0pt;mso-list:l0 level{level} lfo1'><![if !supportLists]><span
+         style='mso-list:Ignore'>{mark}<span style='font:7.0pt \"Times New Roman\"'>&nbsp;&nbsp; </span></span><![endif]>{text}</p>"
+    )
+}
+
+#[test]
+fn paragraphs_that_word_marks_as_items_are_lists() {
+    let items = [(1, "·", "a"), (2, "3.", "b"), (2, "4.", "c"), (1, "·", "d")];
+    let html: String = items
+        .iter()
+        .map(|(level, mark, text)| word_item(*level, mark, text))
+        .collect();
+    assert_eq!(
+        markdown(&format!("{html}<p class=MsoNormal>end</p>")),
+        "- a\n\n  3. b\n  4. c\n- d\n\nend\n"
+    );
+    let filtered = "<p class=MsoListParagraph style='margin-left:1.0in;text-indent:-.25in'>b)<span style='font:7.0pt \"T\"'>&nbsp; </span>x</p>";
+    assert_eq!(markdown(filtered), "2. x\n");
+    assert_eq!(
+        markdown("<p class=MsoListParagraph>no mark</p>"),
+        "no mark\n"
+    );
+}
+
+#[test]
+fn lists_of_google_docs_nest_by_their_classes() {
+    let html = "<ul class='c1 lst-kix_ab-0 start'><li>a</li></ul><ol class='lst-kix_ab-1 start' start=1><li>b</li><li>c</li></ol>
+        <ul class='lst-kix_ab-0'><li>d</li></ul>";
+    assert_eq!(markdown(html), "- a\n\n  1. b\n  2. c\n- d\n");
+}
+
+#[test]
+fn tables_of_contents_are_left_out_by_what_they_link_to() {
+    let headings = "<h2>Scope</h2><p>s</p><h2>2 载波聚合</h2><p>c</p><h2>Limits</h2><p>l</p>";
+    let without = "## Scope\n\ns\n\n## 2 载波聚合\n\nc\n\n## Limits\n\nl\n";
+    let list = "<p>Contents</p><ul><li><a href='#a'>1 Scope</a></li><li><a href='#b'>2 载波聚合</a></li><li><a href='#c'>Limits</a></li></ul>";
+    assert_eq!(markdown(&format!("{list}{headings}")), without);
+    let word = "<p class=MsoToc1><a href='#a'>Scope<span>..... </span>3</a></p><p><a href='#b'>2 载波聚合 4</a></p><p><a href='#c'>Limits 12</a></p>";
+    assert_eq!(markdown(&format!("{word}{headings}")), without);
+    let others = "<ul><li><a href='#a'>Scope</a></li><li><a href='#b'>Elsewhere</a></li><li><a href='#c'>Other</a></li></ul>";
+    assert!(markdown(&format!("{others}{headings}")).starts_with("- Scope\n- Elsewhere\n"));
+}
+
+#[test]
+fn tables_of_long_texts_and_of_titles_are_tables() {
+    let long = "word ".repeat(90);
+    let row = |name: &str| format!("<tr><td>{name}</td><td>{long}</td></tr>");
+    let records = format!("<table>{}{}{}</table>", row("R1"), row("R2"), row("R3"));
+    assert_eq!(markdown(&records).lines().count(), 4);
+    let titles = "<table><tr><td><h4>A</h4></td><td><h4>B</h4></td></tr><tr><td>1</td><td>2</td></tr></table>";
+    assert_eq!(
+        markdown(titles),
+        "| **A** | **B** |\n| --- | --- |\n| 1 | 2 |\n"
+    );
+    assert_eq!(
+        markdown("<table border=1><tr><td>a</td><td>b</td></tr></table>"),
+        "| a | b |\n| --- | --- |\n"
+    );
+    assert_eq!(
+        markdown("<table><tr><td>a</td><td>b</td></tr></table>"),
+        "a\n\nb\n"
+    );
+}

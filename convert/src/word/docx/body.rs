@@ -6,6 +6,9 @@ use tributary_schemas::Result;
 
 use super::Document;
 use super::fields::Fields;
+use super::set_headings::Setting;
+use super::styles::ParagraphStyle;
+use super::typed_contents::without_contents;
 use crate::office::blocks::{Block, text_of};
 use crate::office::inline::Inline;
 use crate::office::relationships::Relationships;
@@ -22,6 +25,9 @@ pub(super) struct Story<'d, 'b> {
     pub joined: Option<Inline>,
     /// Whether the style of the paragraph that is read hides its text.
     pub hides_text: bool,
+    /// The style of the paragraph that is read, and how its letters are set.
+    pub style: Rc<ParagraphStyle>,
+    pub setting: Setting,
     /// Whether the part says where Word last saw pages begin.
     pub relies_on_rendered_pages: bool,
     /// Whether page breaks count here; not in notes and text boxes.
@@ -47,6 +53,8 @@ impl<'d, 'b> Story<'d, 'b> {
             floating: Vec::new(),
             joined: None,
             hides_text: false,
+            style: Rc::default(),
+            setting: Setting::default(),
             relies_on_rendered_pages: false,
             counts_pages: true,
             after_explicit_page: false,
@@ -170,7 +178,7 @@ impl<'d, 'b> Story<'d, 'b> {
     }
 
     /// The blocks with what could only be known at the end: which tables of contents ended, which
-    /// sections begin a page.
+    /// sections begin a page, which lines are headings or entries of a typed table of contents.
     pub(super) fn settled(&mut self, blocks: Vec<Block>) -> Vec<Block> {
         let mut finished = Vec::with_capacity(blocks.len());
         for block in blocks {
@@ -188,7 +196,7 @@ impl<'d, 'b> Story<'d, 'b> {
                 block => finished.push(block),
             }
         }
-        finished
+        without_contents(self.document.evidence.decide(finished))
     }
 }
 

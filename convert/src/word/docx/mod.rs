@@ -21,8 +21,10 @@ mod paragraph;
 mod picture;
 mod run;
 mod run_look;
+mod set_headings;
 mod styles;
 mod table;
+mod typed_contents;
 
 use std::collections::HashMap;
 
@@ -31,6 +33,7 @@ use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 use self::body::Story;
 use self::notes::NoteKind;
 use self::numbering::Numbering;
+use self::set_headings::Evidence;
 use self::styles::Styles;
 use crate::config::DocxConfig;
 use crate::document::Converted;
@@ -42,7 +45,7 @@ use crate::office::properties;
 use crate::office::xml::{Damage, XmlReader};
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "docx/2";
+pub(crate) const NAME: &str = "docx/3";
 
 /// Media type of the usual kind of Word document.
 pub(crate) const MEDIA_TYPE: &str =
@@ -78,6 +81,8 @@ struct Document<'b> {
     note_numbers: HashMap<(NoteKind, String), usize>,
     title: Option<String>,
     first_heading: Option<String>,
+    /// What tells whether lines are headings by how they are set.
+    evidence: Evidence,
     /// Bytes of text so far; bounds what repetition can build.
     written_bytes: u64,
 }
@@ -152,6 +157,7 @@ impl<'b> Document<'b> {
             note_numbers: HashMap::new(),
             title: None,
             first_heading: None,
+            evidence: Evidence::default(),
             written_bytes: 0,
         }
     }
@@ -183,6 +189,9 @@ impl<'b> Document<'b> {
             }
         }
         let blocks = story.settled(blocks);
+        if self.first_heading.is_none() {
+            self.first_heading = blocks.iter().find_map(heading_of);
+        }
         check_damage(xml.damage(), &part, &blocks).map(|damage| (blocks, damage))
     }
 
@@ -199,6 +208,14 @@ impl<'b> Document<'b> {
             format!("the text of the document is over the limit of {limit} bytes"),
         )
         .with_hint("split the document, or raise `convert.maximum_markdown_bytes`"))
+    }
+}
+
+/// The text of a heading.
+fn heading_of(block: &Block) -> Option<String> {
+    match block {
+        Block::Heading(_, text) => Some(text.clone()),
+        _ => None,
     }
 }
 

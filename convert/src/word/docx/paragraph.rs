@@ -7,6 +7,7 @@ use tributary_schemas::Result;
 use super::body::Story;
 use super::numbering::{Mark, Numbered, Reference};
 use super::run_look::RunLook;
+use super::set_headings::Setting;
 use super::styles::{ParagraphStyle, Role};
 use crate::office::blocks::Block;
 use crate::office::inline::Inline;
@@ -28,10 +29,11 @@ struct Properties {
 }
 
 /// A paragraph with all that decides what it becomes.
-struct Finished {
+pub(super) struct Finished {
     properties: Properties,
-    style: Rc<ParagraphStyle>,
-    inline: Inline,
+    pub style: Rc<ParagraphStyle>,
+    pub inline: Inline,
+    pub setting: Setting,
 }
 
 impl Story<'_, '_> {
@@ -39,10 +41,12 @@ impl Story<'_, '_> {
     pub(super) fn paragraph(&mut self, xml: &mut XmlReader, out: &mut Vec<Block>) -> Result<()> {
         let outer_floating = std::mem::take(&mut self.floating);
         let outer_hides_text = self.hides_text;
+        let outer_setting = std::mem::take(&mut self.setting);
         let mut inline = self.joined.take().unwrap_or_default();
         let mut properties = Properties::default();
         let mut style = self.document.styles.paragraph(None);
         self.hides_text = style.look.is_hidden();
+        let outer_style = std::mem::replace(&mut self.style, Rc::clone(&style));
         let mut contents = Inline::default();
         let mut contents_number = self.fields.contents();
         while let Some(element) = xml.child()? {
@@ -50,6 +54,7 @@ impl Story<'_, '_> {
                 properties = self.properties(xml)?;
                 style = self.document.styles.paragraph(properties.style.as_deref());
                 self.hides_text = style.look.is_hidden();
+                self.style = Rc::clone(&style);
                 // A page that has just begun, the first one too, is not begun once more.
                 if properties
                     .page_break_before
@@ -80,14 +85,15 @@ impl Story<'_, '_> {
         } else {
             inline.append(contents);
         }
-        self.end_paragraph(
-            Finished {
-                properties,
-                style,
-                inline,
-            },
-            out,
-        )?;
+        let setting = std::mem::replace(&mut self.setting, outer_setting);
+        let finished = Finished {
+            properties,
+            style,
+            inline,
+            setting,
+        };
+        self.end_paragraph(finished, out)?;
+        self.style = outer_style;
         out.append(&mut self.floating);
         self.floating = outer_floating;
         self.hides_text = outer_hides_text;
@@ -144,7 +150,11 @@ impl Story<'_, '_> {
         }
         let text = finished.inline.markdown();
         self.document.check_size(text.len() as u64)?;
-        out.push(block_of(text, numbered, finished.style.role));
+        let mut block = block_of(text, numbered, finished.style.role);
+        if self.counts_pages && self.table_depth == 0 {
+            block = self.document.evidence.paragraph(&finished, block);
+        }
+        out.push(block);
         Ok(())
     }
 
@@ -188,6 +198,7 @@ impl Story<'_, '_> {
         }
         self.document.check_size(text.len() as u64)?;
         self.note_title(finished);
+        self.document.evidence.told += usize::from(finished.style.role != Role::Title);
         out.push(Block::Heading((level + 1).min(6), text));
         out.extend(std::iter::repeat_n(Block::Page, pages));
         Ok(true)

@@ -12,6 +12,9 @@ use crate::office::omml;
 use crate::office::symbol_fonts;
 use crate::office::xml::{Element, XmlReader};
 
+/// Size of text in half points where no style and no default gives one.
+const DEFAULT_SIZE: u16 = 20;
+
 impl Story<'_, '_> {
     /// Adds a child of a paragraph.
     pub(super) fn inline_child(
@@ -219,6 +222,7 @@ impl Story<'_, '_> {
         if !text.trim().is_empty() {
             self.after_explicit_page = false;
         }
+        self.count_setting(text, look);
         let written = look.look(look.has_code_font());
         if !text.contains(symbol_fonts::is_private) {
             return inline.text(text, written);
@@ -231,6 +235,13 @@ impl Story<'_, '_> {
             known.unwrap_or(character)
         };
         inline.text(&text.chars().map(in_unicode).collect::<String>(), written);
+    }
+
+    fn count_setting(&mut self, text: &str, look: &RunLook) {
+        let of_style = &self.style.look;
+        let is_bold = look.bold.or(of_style.bold) == Some(true);
+        let size = look.size.or(of_style.size).unwrap_or(DEFAULT_SIZE);
+        self.setting.add(text, is_bold, size);
     }
 
     fn symbol(&mut self, element: &Element, look: &RunLook, inline: &mut Inline) {

@@ -27,7 +27,10 @@ const CODE_FONTS: [&str; 12] = [
 pub(super) struct RunLook {
     /// Character style.
     pub style: Option<String>,
-    bold: Option<bool>,
+    /// Heavy type.
+    pub bold: Option<bool>,
+    /// Size in half points.
+    pub size: Option<u16>,
     italic: Option<bool>,
     strike: Option<bool>,
     /// Whether the author hid the text; a run that says nothing is as hidden as the style of its
@@ -50,6 +53,7 @@ impl RunLook {
             match element.name() {
                 "rStyle" => look.style = element.value().map(|value| value.into_owned()),
                 "b" => look.bold = Some(element.is_on()),
+                "sz" => look.size = element.number().and_then(|size| u16::try_from(size).ok()),
                 "i" => look.italic = Some(element.is_on()),
                 "strike" | "dstrike" => look.strike = Some(element.is_on()),
                 "vanish" => look.hidden = Some(element.is_on()),
@@ -71,6 +75,7 @@ impl RunLook {
     /// Takes from `other` what is not given.
     pub(super) fn inherit(&mut self, other: &Self) {
         self.bold = self.bold.or(other.bold);
+        self.size = self.size.or(other.size);
         self.italic = self.italic.or(other.italic);
         self.strike = self.strike.or(other.strike);
         self.hidden = self.hidden.or(other.hidden);

@@ -62,6 +62,8 @@ pub(super) struct Styles {
     paragraphs: HashMap<String, Rc<ParagraphStyle>>,
     characters: HashMap<String, Rc<RunLook>>,
     default_paragraph: Option<String>,
+    /// Size of text for which nothing else says one, in half points.
+    default_size: Option<u16>,
 }
 
 impl Styles {
@@ -70,6 +72,10 @@ impl Styles {
         let mut styles = Self::default();
         xml.child()?;
         while let Some(element) = xml.child()? {
+            if element.name() == "docDefaults" {
+                styles.default_size = default_size(xml)?;
+                continue;
+            }
             let Some(id) = element
                 .attribute("styleId")
                 .filter(|_| element.name() == "style")
@@ -162,6 +168,7 @@ impl Styles {
             resolved.outline = heading_level(&name);
             resolved.role = role_of(&name);
         }
+        resolved.look.size = resolved.look.size.or(self.default_size);
         resolved.page_break_before = page_break_before.unwrap_or(false);
         resolved
     }
@@ -206,6 +213,19 @@ impl Style {
         }
         Ok(())
     }
+}
+
+/// The size that the defaults of the document give, in the element that was entered last.
+fn default_size(xml: &mut XmlReader) -> Result<Option<u16>> {
+    let mut size = None;
+    while let Some(element) = xml.child()? {
+        match element.name() {
+            "rPrDefault" => size = default_size(xml)?,
+            "rPr" => size = RunLook::read(xml)?.size,
+            _ => xml.skip()?,
+        }
+    }
+    Ok(size)
 }
 
 /// Names are compared in lower case, up to a comma that parts aliases.

@@ -346,7 +346,9 @@ fn cell_lines(block: Block, inner_tables: &mut Vec<Block>, lines: &mut Vec<Strin
         ),
         Block::Formula(latex) => lines.push(format!("${latex}$")),
         Block::Note(text) => lines.push(text),
-        Block::Contents(_, inner) => cell_lines(*inner, inner_tables, lines),
+        Block::Contents(_, block) | Block::Set { block, .. } => {
+            cell_lines(*block, inner_tables, lines)
+        }
         Block::Table(_) => inner_tables.push(block),
         Block::Page | Block::Section(_) => {}
     }

@@ -407,7 +407,7 @@ fn properties_become_metadata() {
     );
     assert_eq!(
         (converted.media_type.as_str(), converted.converter.as_ref()),
-        (MEDIA_TYPE, "docx/2")
+        (MEDIA_TYPE, "docx/3")
     );
     let printed =
         "<cp:coreProperties><dc:title>Microsoft Word - plan.doc</dc:title></cp:coreProperties>";
@@ -482,4 +482,51 @@ fn templates_and_macro_documents_say_what_they_are() {
             .without("_rels/.rels");
         assert_eq!(package.converted().unwrap().media_type, media_type);
     }
+}
+
+fn set(text: &str, look: &str) -> String {
+    format!("<w:p><w:r><w:rPr>{look}</w:rPr><w:t>{text}</w:t></w:r></w:p>")
+}
+
+#[test]
+fn lines_that_are_set_as_headings_are_headings_where_nothing_else_is() {
+    let large = |text: &str| set(text, "<w:b/><w:sz w:val='32'/>");
+    let bold = |text: &str| set(text, "<w:b/>");
+    let text = set("Text of the section that says something.", "");
+    let body = large("概述 of it")
+        + &text
+        + &bold("Part")
+        + &text
+        + &text
+        + &large("Second")
+        + &text
+        + &bold("Note: this is a sentence.");
+    assert_eq!(
+        markdown(&body),
+        "# 概述 of it\n\nText of the section that says something.\n\n## Part\n\nText of the section that says something.\n\n\
+         Text of the section that says something.\n\n# Second\n\nText of the section that says something.\n\n**Note: this is a sentence.**\n"
+    );
+    let told = paragraph("<w:outlineLvl w:val='0'/>", "Told") + &body;
+    assert!(markdown(&told).contains("\n\n**Part**\n\n"));
+    let form = text.clone() + &bold("Name") + &bold("Age") + &bold("Place") + &text + &text + &text;
+    assert!(!markdown(&form).contains('#'));
+}
+
+#[test]
+fn typed_tables_of_contents_are_left_out() {
+    let entry = |text: &str| {
+        format!("<w:p><w:r><w:t>{text}</w:t></w:r><w:r><w:tab/></w:r><w:r><w:t>7</w:t></w:r></w:p>")
+    };
+    let heading = |text: &str| paragraph("<w:outlineLvl w:val='0'/>", text);
+    let headings = ["Scope", "载波聚合", "Limits"].map(heading).concat();
+    let entries = ["1 Scope", "2 载波聚合 ......", "3 Limits"]
+        .map(entry)
+        .concat();
+    let contents = paragraph("", "目录") + &entries;
+    assert_eq!(
+        markdown(&(contents + &headings)),
+        "# Scope\n\n# 载波聚合\n\n# Limits\n"
+    );
+    let others = ["Part", "Item", "Limits"].map(entry).concat();
+    assert!(markdown(&(others + &headings)).starts_with("Part 7\n"));
 }
