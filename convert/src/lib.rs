@@ -50,3 +50,5 @@ pub use conversion::convert;
 pub use document::{Converted, EmbeddedFile, Job, PageWanted};
 pub use limits::Limits;
 pub use pdf::{LIBRARY_VARIABLE, find_library};
+#[doc(hidden)]
+pub use pdf::{HeadingExample, heading_examples};
