@@ -7,8 +7,8 @@ mod test_config;
 
 use std::process::ExitCode;
 
-use tributary_convert::limits::Limits;
 use tributary_convert::heading_examples;
+use tributary_convert::limits::Limits;
 
 fn main() -> ExitCode {
     let list = std::env::args().nth(1).unwrap_or_default();
@@ -22,13 +22,8 @@ fn main() -> ExitCode {
         match heading_examples(&bytes, &config.pdf, &Limits::starting_now(&config)) {
             Ok(examples) => {
                 for example in examples {
-                    let features: serde_json::Map<String, serde_json::Value> = example
-                        .features
-                        .iter()
-                        .map(|(name, value)| ((*name).to_owned(), (*value).into()))
-                        .collect();
                     let line = serde_json::json!({"file": path, "text": example.text,
-                        "outline": example.is_in_outline, "features": features});
+                        "outline": example.is_in_outline, "features": example.features});
                     println!("{line}");
                 }
             }

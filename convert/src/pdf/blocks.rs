@@ -107,7 +107,11 @@ pub(super) fn blocks(lines: &[Line], statistics: &Statistics) -> Vec<Block> {
         }
     }
     let last = |at: usize| groups.get(at).and_then(|group| group.lines.last().copied());
-    let first = |at: usize| groups.get(at).and_then(|group| group.lines.first().copied());
+    let first = |at: usize| {
+        groups
+            .get(at)
+            .and_then(|group| group.lines.first().copied())
+    };
     let block = |(at, group): (usize, &Group)| {
         let around = Surroundings {
             before: region.space(at.checked_sub(1).and_then(last), first(at)),
@@ -198,16 +202,19 @@ impl Region {
         // Bold words at the start of a paragraph may fill its first line and go on in the next.
         let runs_in =
             last.is_bold && line.starts_bold && open_lines.len() <= 2 && !self.has_room(last, line);
+        // Chinese letters of a bold headline may have no bold font.
+        let are_large = last.size.min(line.size) > LARGE * statistics.body_size;
         if size_change > SIZE_CHANGE
-            || ((line.is_bold != last.is_bold || is_recoloured(last, line)) && !runs_in)
+            || ((line.is_bold != last.is_bold || is_recoloured(last, line))
+                && !runs_in
+                && !are_large)
             || step(last, line) > WIDE_STEP * self.step
             || step(last, line) < 0.0
         {
             return true;
         }
         let is_beside = line.area.left > last.area.right || line.area.right < last.area.left;
-        if is_beside || lists::has_leader(&last.text) || opens_item(line, last, open_lines)
-        {
+        if is_beside || lists::has_leader(&last.text) || opens_item(line, last, open_lines) {
             return true;
         }
         let is_large = line.size > LARGE * statistics.body_size;

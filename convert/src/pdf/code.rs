@@ -20,14 +20,16 @@ pub(super) fn lines_of(lines: &[&Line], statistics: &Statistics) -> Vec<bool> {
         is_like_code && (above.size - below.size).abs() < 0.5 && step(above, below) < CODE_STEP
     };
     for at in 1..lines.len() {
-        if code.get(at - 1) == Some(&true) && goes_on(at - 1, at, at)
+        if code.get(at - 1) == Some(&true)
+            && goes_on(at - 1, at, at)
             && let Some(is_code) = code.get_mut(at)
         {
             *is_code = true;
         }
     }
     for at in (1..lines.len()).rev() {
-        if code.get(at) == Some(&true) && goes_on(at - 1, at, at - 1)
+        if code.get(at) == Some(&true)
+            && goes_on(at - 1, at, at - 1)
             && let Some(is_code) = code.get_mut(at - 1)
         {
             *is_code = true;

@@ -56,7 +56,12 @@ pub(super) fn split(segment: &Segment, is_wanted: impl Fn(&Cut) -> bool) -> Vec<
         ..Cut::default()
     };
     let mut parts = Vec::new();
-    for end in segment.cuts.iter().filter(|cut| is_wanted(cut)).chain([&whole]) {
+    for end in segment
+        .cuts
+        .iter()
+        .filter(|cut| is_wanted(cut))
+        .chain([&whole])
+    {
         parts.extend(between(segment, &start, end));
         start = end.clone();
     }
@@ -71,7 +76,10 @@ fn between(segment: &Segment, start: &Cut, end: &Cut) -> Option<Segment> {
     let text = segment.text.get(start.bytes..end.bytes)?;
     // The end of a link is written when the next character comes.
     let is_end = |character| character == unicode::LINK_END;
-    let (text, closes) = (text.trim_start_matches(is_end), segment.text.get(end.bytes..)?);
+    let (text, closes) = (
+        text.trim_start_matches(is_end),
+        segment.text.get(end.bytes..)?,
+    );
     let mut text = text.trim().to_owned();
     if closes.starts_with(is_end) {
         text.push(unicode::LINK_END);
@@ -103,9 +111,11 @@ fn between(segment: &Segment, start: &Cut, end: &Cut) -> Option<Segment> {
 /// The rows with their runs of text parted at gaps below or above which other rows begin a piece.
 pub(super) fn with_cuts(rows: &[Vec<Segment>]) -> Vec<Vec<Segment>> {
     let begins = |row: &Vec<Segment>, x: f32| {
-        let inner = row.iter().skip(1);
-        let starts = inner.map(|piece| piece.area.left);
-        let cuts = row.iter().flat_map(|piece| &piece.cuts).map(|cut| cut.right);
+        let starts = row.iter().map(|piece| piece.area.left);
+        let cuts = row
+            .iter()
+            .flat_map(|piece| &piece.cuts)
+            .map(|cut| cut.right);
         starts.chain(cuts).any(|start| (start - x).abs() < SAME_CUT)
     };
     let is_supported = |at: usize, x: f32| {
@@ -120,9 +130,8 @@ pub(super) fn with_cuts(rows: &[Vec<Segment>]) -> Vec<Vec<Segment>> {
         }
         split(piece, |cut| is_supported(at, cut.right))
     };
-    let of_row = |(at, row): (usize, &Vec<Segment>)| {
-        row.iter().flat_map(|piece| cut(at, piece)).collect()
-    };
+    let of_row =
+        |(at, row): (usize, &Vec<Segment>)| row.iter().flat_map(|piece| cut(at, piece)).collect();
     rows.iter().enumerate().map(of_row).collect()
 }
 
@@ -150,9 +159,19 @@ mod tests {
         let parts = split(&segment, |_| true);
         let seen: Vec<_> = parts
             .iter()
-            .map(|part| (part.text.as_str(), part.area.left, part.area.right, part.is_bold()))
+            .map(|part| {
+                (
+                    part.text.as_str(),
+                    part.area.left,
+                    part.area.right,
+                    part.is_bold(),
+                )
+            })
             .collect();
-        assert_eq!(seen, [("name", 0.0, 20.0, true), ("value", 26.0, 50.0, false)]);
+        assert_eq!(
+            seen,
+            [("name", 0.0, 20.0, true), ("value", 26.0, 50.0, false)]
+        );
         assert_eq!(split(&segment, |_| false).len(), 1);
     }
 }

@@ -145,6 +145,9 @@ mod tests {
         };
         assert_eq!(texts(vec![text("item", 20.0)]), ["• item"]);
         assert_eq!(texts(vec![text("far", 60.0)]), ["far"]);
-        assert_eq!(texts(vec![text("one", -45.0), text("two", 20.0)]), ["one", "two"]);
+        assert_eq!(
+            texts(vec![text("one", -45.0), text("two", 20.0)]),
+            ["one", "two"]
+        );
     }
 }

@@ -24,14 +24,15 @@ const MAXIMUM_APART: usize = 2;
 const APART: f32 = 0.8;
 
 /// Fewest runs of text beside them.
-const MINIMUM_TEXT: usize = 3;
+const MINIMUM_TEXT: usize = 1;
 
 /// Most characters of a line with the number of its page.
 const MAXIMUM_NUMBER_CHARACTERS: usize = 24;
 
 /// What stands beside the number of a page.
 const PAGE_WORDS: [&str; 14] = [
-    "page", "pages", "p", "pg", "sheet", "folio", "of", "seite", "blatt", "von", "第", "页", "頁", "共",
+    "page", "pages", "p", "pg", "sheet", "folio", "of", "seite", "blatt", "von", "第", "页", "頁",
+    "共",
 ];
 
 /// Height of a grid, relative to the page, from which it is taken for a frame.
@@ -126,7 +127,9 @@ impl ZoneLine {
     fn is_number_of(&self, page: usize) -> bool {
         let numbers = self.original.split(|sign: char| !sign.is_ascii_digit());
         let mut numbers = numbers.filter(|digits| !digits.is_empty());
-        let is_own = numbers.next().is_some_and(|digits| digits == page.to_string());
+        let is_own = numbers
+            .next()
+            .is_some_and(|digits| digits == page.to_string());
         let mut words = self.text.split(|sign: char| !sign.is_alphabetic());
         let says_no_more = words.all(|word| word.is_empty() || PAGE_WORDS.contains(&word));
         self.is_apart
@@ -201,7 +204,9 @@ fn mark_apart(lines: &mut [ZoneLine], is_top: bool) {
     };
     let gaps: Vec<bool> = lines.windows(2).map(inner_gap).collect();
     let outer = if is_top {
-        gaps.iter().position(|is_gap| *is_gap).map_or(lines.len(), |at| at + 1)
+        gaps.iter()
+            .position(|is_gap| *is_gap)
+            .map_or(lines.len(), |at| at + 1)
     } else {
         let behind = gaps.iter().rposition(|is_gap| *is_gap);
         behind.map_or(lines.len(), |at| lines.len() - at - 1)
@@ -334,7 +339,10 @@ mod tests {
         // A number that is the page's own says nothing more; a line that stands once stays.
         let mut single = [page(1)];
         remove(&mut single);
-        assert_eq!(texts(&single[0]), ["The Book", "text 1", "more", "and more"]);
+        assert_eq!(
+            texts(&single[0]),
+            ["The Book", "text 1", "more", "and more"]
+        );
     }
 
     #[test]

@@ -74,7 +74,10 @@ fn stack_right(stack: &[Rule]) -> f32 {
 /// Lines of one width that follow each other from top to bottom.
 fn stacks(rules: &[Rule]) -> Vec<Vec<Rule>> {
     let mut stacks: Vec<Vec<Rule>> = Vec::new();
-    for rule in rules.iter().filter(|rule| rule.to - rule.from >= MINIMUM_WIDTH) {
+    for rule in rules
+        .iter()
+        .filter(|rule| rule.to - rule.from >= MINIMUM_WIDTH)
+    {
         let goes_on = |stack: &&mut Vec<Rule>| {
             stack.last().is_some_and(|last| {
                 (last.from - rule.from).abs() <= SAME_END
@@ -120,7 +123,9 @@ fn with_head(stack: &[Rule], segments: &[Segment]) -> Vec<f32> {
     let lowest = head.iter().map(|segment| segment.area.bottom);
     let lowest = lowest.fold(f32::MIN, f32::max);
     let is_near = first - lowest <= space;
-    let of_last_line = head.iter().filter(|segment| segment.area.bottom > lowest - 2.0);
+    let of_last_line = head
+        .iter()
+        .filter(|segment| segment.area.bottom > lowest - 2.0);
     let last_line = Area::around(of_last_line.clone().map(|segment| segment.area));
     if let Some(line) = last_line.filter(|_| is_near && of_last_line.count() >= 2) {
         edges.insert(0, line.top - 1.0);
@@ -140,7 +145,10 @@ fn table(segments: &[Segment], edges: &[f32]) -> Option<Vec<Vec<String>>> {
         .map(|edge| between(&pieces, edge))
         .filter(|band| !band.is_empty())
         .collect();
-    let lines: usize = bands.iter().map(|band| lines::rows(band.clone()).len()).sum();
+    let lines: usize = bands
+        .iter()
+        .map(|band| lines::rows(band.clone()).len())
+        .sum();
     if bands.len() < 2 || lines > bands.len() * MAXIMUM_LINES {
         return None;
     }
@@ -168,13 +176,19 @@ fn columns(pieces: &[Segment]) -> Option<Vec<f32>> {
     }
     // At one place what begins counts first, so that touching runs are no gap.
     ends.sort_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)));
-    let size = pieces.iter().map(|piece| piece.size).fold(f32::MAX, f32::min);
+    let size = pieces
+        .iter()
+        .map(|piece| piece.size)
+        .fold(f32::MAX, f32::min);
     let allowed = lines::rows(pieces.to_vec()).len() / CROSSING;
     let mut columns = vec![ends.first()?.0];
     let (mut depth, mut gap_from): (usize, Option<f32>) = (0, None);
     for (x, is_begin) in ends {
         if is_begin {
-            if gap_from.take().is_some_and(|from| x - from >= MINIMUM_GAP * size) {
+            if gap_from
+                .take()
+                .is_some_and(|from| x - from >= MINIMUM_GAP * size)
+            {
                 columns.push(x);
             }
             depth += 1;
@@ -253,7 +267,11 @@ mod tests {
         ];
         let (tables, rest) = take(segments.clone(), &rules(&[18.0, 50.0, 70.0]));
         let rows: Vec<_> = tables.iter().flat_map(|table| table.rows.clone()).collect();
-        let wanted = [["Name", "Value"], ["gain", "3 dB, as measured"], ["noise", "1 dB"]];
+        let wanted = [
+            ["Name", "Value"],
+            ["gain", "3 dB, as measured"],
+            ["noise", "1 dB"],
+        ];
         assert_eq!(rows, wanted);
         assert_eq!(rest.len(), 1);
         assert!(take(segments, &rules(&[18.0, 50.0])).0.is_empty());

@@ -275,7 +275,9 @@ impl Collector<'_> {
 
 fn is_dot(area: Area) -> bool {
     let (width, height) = (area.width(), area.height());
-    DOT_SIZES.contains(&width) && DOT_SIZES.contains(&height) && (width - height).abs() < 0.35 * width
+    DOT_SIZES.contains(&width)
+        && DOT_SIZES.contains(&height)
+        && (width - height).abs() < 0.35 * width
 }
 
 struct Point {

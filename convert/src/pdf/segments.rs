@@ -244,7 +244,8 @@ impl Builder {
             self.letter_gaps.push(gap);
         }
         let is_in_link = character.link.is_some() && character.link == self.link;
-        let can_be_cut = !self.segment.is_right_to_left && !is_in_link;
+        // In letters of one width every space is that wide.
+        let can_be_cut = !self.segment.is_right_to_left && !is_in_link && !character.style.is_fixed;
         if can_be_cut && gap > cuts::NARROWEST * character.style.size {
             self.cut(character);
         }
@@ -460,7 +461,10 @@ mod tests {
 
     #[test]
     fn words_drawn_backwards_are_turned() {
-        assert_eq!(texts(&glyphs("\u{62A}\u{628} \u{62C}", 5.0)), ["\u{628}\u{62A} \u{62C}"]);
+        assert_eq!(
+            texts(&glyphs("\u{62A}\u{628} \u{62C}", 5.0)),
+            ["\u{628}\u{62A} \u{62C}"]
+        );
     }
 
     #[test]

@@ -65,9 +65,8 @@ impl Statistics {
     /// The same with the size of the running text of one page, if it has enough of it: parts of a
     /// document differ.
     pub(super) fn of_page(&self, page: &PageText) -> Self {
-        let is_text = |segment: &&Segment| {
-            is_prose(segment) && (self.is_fixed || !segment.is_fixed())
-        };
+        let is_text =
+            |segment: &&Segment| is_prose(segment) && (self.is_fixed || !segment.is_fixed());
         let prose = || segments(page).filter(is_text);
         let characters: usize = prose().map(|segment| segment.characters).sum();
         let own = usual_size(prose()).filter(|(_, count)| {

@@ -49,7 +49,9 @@ fn band_step(rows: &[Vec<Segment>], columns: &[Area]) -> Option<f32> {
         })
     };
     // Cells in the middle of their rows put lines between the lines of others.
-    let closest = pairs().map(|(step, _)| step).filter(|step| *step > LINE_STEP);
+    let closest = pairs()
+        .map(|(step, _)| step)
+        .filter(|step| *step > LINE_STEP);
     let threshold = BAND_STEP * closest.fold(f32::MAX, f32::min);
     let is_wide = |step: f32| step >= threshold;
     let has_rows = pairs().any(|(step, _)| is_wide(step));
@@ -108,10 +110,9 @@ fn cells(row: &[Segment], columns: &[Area]) -> Vec<String> {
         let shared = |column: &Area| {
             column.right.min(segment.area.right) - column.left.max(segment.area.left)
         };
-        let is_note = is_note(columns, std::slice::from_ref(segment)) && row.len() == 1;
         let starts_here = columns
             .iter()
-            .position(|column| is_note && (column.left - segment.area.left).abs() < SAME_EDGE);
+            .position(|column| (column.left - segment.area.left).abs() < SAME_EDGE);
         starts_here.or_else(|| {
             (0..columns.len()).max_by(|one, other| {
                 columns

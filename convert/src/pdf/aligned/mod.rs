@@ -84,10 +84,14 @@ fn table_length(rows: &[Vec<Segment>]) -> usize {
     let (mut length, mut sure) = (0, 0);
     let mut last: Option<&[Segment]> = None;
     for row in rows.iter().take(MAXIMUM_ROWS) {
-        if last.is_some_and(|last| step(last, row) > MAXIMUM_STEP || is_headline(last, row)) {
+        let is_note = is_note(&columns, row);
+        let ends = |last: &[Segment]| {
+            step(last, row) > MAXIMUM_STEP
+                || (is_headline(last, row) && !starts_later(&columns, row))
+        };
+        if last.is_some_and(ends) {
             break;
         }
-        let is_note = is_note(&columns, row);
         let Some(next) = with_row(&columns, row) else {
             break;
         };
@@ -139,6 +143,13 @@ fn with_row(columns: &[Area], row: &[Segment]) -> Option<Vec<Area>> {
                 let column = next.get_mut(home)?;
                 *column = column.joined(segment.area);
             }
+            (Some(first), Some(second)) if spans(columns, first, segment) && row.len() >= 2 => {
+                for home in [first, second] {
+                    if std::mem::replace(taken.get_mut(home)?, true) {
+                        return None;
+                    }
+                }
+            }
             (None, _) if columns.is_empty() || row.len() >= 2 => next.push(segment.area),
             _ => return None,
         }
@@ -151,18 +162,27 @@ fn with_row(columns: &[Area], row: &[Segment]) -> Option<Vec<Area>> {
     (!overlap).then_some(next)
 }
 
+/// Whether a piece is a merged cell: it begins with its first column, of at least three.
+fn spans(columns: &[Area], first: usize, piece: &Segment) -> bool {
+    let begins = |column: &Area| (column.left - piece.area.left).abs() < SAME_EDGE;
+    columns.len() >= 3 && columns.get(first).is_some_and(begins)
+}
+
 fn overlaps(column: Area, piece: Area) -> bool {
     column.left < piece.right && piece.left < column.right
 }
 
 /// A single piece that begins with a column other than the first and runs on into the next ones.
 fn is_note(columns: &[Area], row: &[Segment]) -> bool {
-    let [piece] = row else { return false };
-    columns.len() >= 3
-        && columns
-            .iter()
-            .skip(1)
-            .any(|column| (column.left - piece.area.left).abs() < SAME_EDGE)
+    columns.len() >= 3 && row.len() == 1 && starts_later(columns, row)
+}
+
+/// Whether a row begins with a column other than the first.
+fn starts_later(columns: &[Area], row: &[Segment]) -> bool {
+    let begins = |column: &Area, piece: &Segment| (column.left - piece.area.left).abs() < SAME_EDGE;
+    let mut later = columns.iter().skip(1);
+    row.first()
+        .is_some_and(|piece| later.any(|column| begins(column, piece)))
 }
 
 /// The table of rows that share columns; `None` if they are prose, a list or a table of contents.

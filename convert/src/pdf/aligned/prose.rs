@@ -74,7 +74,10 @@ fn full_share(rows: &[Vec<Segment>], columns: &[Area]) -> f32 {
     let before_last = columns.len().saturating_sub(1);
     let (mut full, mut all) = (0, 0);
     for column in columns.iter().take(before_last) {
-        let pieces = rows.iter().flatten().filter(|piece| overlaps(*column, piece.area));
+        let pieces = rows
+            .iter()
+            .flatten()
+            .filter(|piece| overlaps(*column, piece.area));
         for piece in pieces {
             all += 1;
             full += usize::from(piece.area.width() > 0.85 * column.width());

@@ -11,8 +11,16 @@ use crate::pdf::lists;
 use crate::pdf::statistics::Statistics;
 use crate::pdf::unicode;
 
-/// Size from which text is large, relative to running text, and the difference that is none.
+/// Sizes from which text is large and very large, relative to running text.
 const LARGE: f32 = 1.12;
+const VERY_LARGE: f32 = 1.45;
+
+/// Size of a title, relative to running text, at least, and its columns: what is shorter may be a
+/// logo.
+const TITLE: f32 = 1.3;
+const TITLE_LENGTH: usize = 12;
+
+/// Difference of sizes that is none, relative.
 const SAME_SIZE: f32 = 0.03;
 
 /// Length in columns (Chinese characters take two) from which a paragraph is prose, and up to which
@@ -79,7 +87,9 @@ impl<'a> Document<'a> {
     pub(super) fn of(pages: &'a [Vec<Block>], statistics: &'a [Statistics]) -> Self {
         let numbered = |(page, blocks): (usize, &'a Vec<Block>)| {
             let of_page = blocks.iter().enumerate();
-            of_page.map(move |(at, block)| (page, at, block)).collect::<Vec<_>>()
+            of_page
+                .map(move |(at, block)| (page, at, block))
+                .collect::<Vec<_>>()
         };
         let mut document = Self {
             blocks: pages.iter().enumerate().flat_map(numbered).collect(),
@@ -103,15 +113,18 @@ impl<'a> Document<'a> {
 
     /// The paragraphs that may be headings, in order.
     pub(super) fn candidates(&self) -> impl Iterator<Item = Candidate<'a>> {
-        self.blocks.iter().enumerate().filter_map(|(at, (page, block, found))| {
-            paragraph(found).map(|paragraph| Candidate {
-                paragraph,
-                page: *page,
-                block: *block,
-                at,
-                is_item: matches!(found, Block::Item(_)),
+        self.blocks
+            .iter()
+            .enumerate()
+            .filter_map(|(at, (page, block, found))| {
+                paragraph(found).map(|paragraph| Candidate {
+                    paragraph,
+                    page: *page,
+                    block: *block,
+                    at,
+                    is_item: matches!(found, Block::Item(_)),
+                })
             })
-        })
     }
 
     /// The numbers for a paragraph, always in the same order; `None` if it is none in any case.
@@ -125,7 +138,7 @@ impl<'a> Document<'a> {
         let mut features = vec![("always", 1.0)];
         features.extend(of_looks(paragraph, &text, statistics));
         features.extend(of_text(&text, paragraph));
-        features.extend(of_place(paragraph));
+        features.extend(of_place(paragraph, self.is_large(candidate)));
         features.extend(self.of_neighbours(candidate));
         features.extend(self.of_document(candidate, &text));
         Some(features)
@@ -137,7 +150,33 @@ impl<'a> Document<'a> {
             return false;
         };
         let weighed = features.iter().zip(WEIGHTS);
-        weighed.map(|((_, value), (_, weight))| value * weight).sum::<f32>() > 0.0
+        weighed
+            .map(|((_, value), (_, weight))| value * weight)
+            .sum::<f32>()
+            > 0.0
+    }
+
+    /// Whether a paragraph is in the largest letters of the first page, and those are much larger
+    /// than running text: its title, however long it is.
+    pub(super) fn is_title(&self, candidate: &Candidate) -> bool {
+        let (paragraph, statistics) = (candidate.paragraph, self.statistics.first());
+        let body_size = statistics.map_or(f32::MAX, |statistics| statistics.body_size);
+        if candidate.page > 0 || paragraph.size < TITLE * body_size {
+            return false;
+        }
+        let first_page = self.blocks.iter().take_while(|(page, _, _)| *page == 0);
+        let mut others = first_page.filter_map(|(_, _, block)| self::paragraph(block));
+        may_be(paragraph, &clean(&paragraph.text))
+            && others.all(|other| {
+                other.size <= paragraph.size + 0.1 || length(&other.text) < TITLE_LENGTH
+            })
+            && length(&paragraph.text) >= TITLE_LENGTH
+    }
+
+    /// Whether a paragraph is in larger letters than the running text of its page.
+    pub(super) fn is_large(&self, candidate: &Candidate) -> bool {
+        let statistics = self.statistics.get(candidate.page);
+        statistics.is_some_and(|usual| candidate.paragraph.size >= LARGE * usual.body_size)
     }
 
     fn block(&self, at: Option<usize>) -> Option<&'a Block> {
@@ -145,7 +184,7 @@ impl<'a> Document<'a> {
     }
 
     /// What stands before and behind it.
-    fn of_neighbours(&self, candidate: &Candidate) -> [Feature; 7] {
+    fn of_neighbours(&self, candidate: &Candidate) -> [Feature; 8] {
         let before = self.block(candidate.at.checked_sub(1));
         let after = self.block(Some(candidate.at + 1));
         let own = style(candidate.paragraph);
@@ -164,11 +203,18 @@ impl<'a> Document<'a> {
         };
         [
             ("before prose", flag(is_prose(after))),
-            ("before another kind", flag(after.is_some_and(|block| paragraph(block).is_none()))),
+            (
+                "before another kind",
+                flag(after.is_some_and(|block| paragraph(block).is_none())),
+            ),
+            ("first of the document", flag(before.is_none())),
             ("last of the document", flag(after.is_none())),
             ("behind its like", flag(is_alike(before))),
             ("before its like", flag(is_alike(after))),
-            ("an item among items", flag(candidate.is_item && (is_item(before) || is_item(after)))),
+            (
+                "an item among items",
+                flag(candidate.is_item && (is_item(before) || is_item(after))),
+            ),
             ("behind half a sentence", flag(is_unfinished(before))),
         ]
     }
@@ -178,22 +224,30 @@ impl<'a> Document<'a> {
         let style = self.styles.get(&style(candidate.paragraph));
         let share = style.map_or(0.0, |style| ratio(style.characters, self.characters));
         let short = style.map_or(0.0, |style| ratio(style.short, style.paragraphs));
+        let is_alone = style.is_some_and(|style| style.paragraphs == 1);
         let times = self.texts.get(&pattern(text)).copied().unwrap_or_default();
         [
             ("style of much text", share.sqrt()),
             ("style of short texts", short),
-            ("style used once", flag(style.is_some_and(|style| style.paragraphs == 1))),
+            (
+                "style used once",
+                flag(is_alone && !self.is_large(candidate)),
+            ),
             ("repeated", flag(times >= REPEATED)),
         ]
     }
 }
 
 /// Size, weight and colour against the running text.
-fn of_looks(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> [Feature; 11] {
-    let size = (paragraph.size / statistics.body_size.max(1.0)).max(0.1).ln();
+fn of_looks(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> [Feature; 13] {
+    let size = (paragraph.size / statistics.body_size.max(1.0))
+        .max(0.1)
+        .ln();
     let is_bold = paragraph.is_bold && !statistics.is_bold;
     let is_italic = paragraph.is_italic && !statistics.is_italic;
-    let is_coloured = paragraph.colour.is_some_and(|colour| colour != statistics.colour)
+    let is_coloured = paragraph
+        .colour
+        .is_some_and(|colour| colour != statistics.colour)
         && !text.chars().all(unicode::is_mark);
     let is_capitals = is_capitals(text);
     let is_plain = !is_bold && !is_italic && !is_coloured && !is_capitals && size < SAME_SIZE;
@@ -202,6 +256,15 @@ fn of_looks(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> [Feat
     [
         ("larger", size.clamp(0.0, 0.7)),
         ("large", flag(size >= LARGE.ln())),
+        ("very large", flag(size >= VERY_LARGE.ln())),
+        (
+            "length of large letters",
+            if size >= LARGE.ln() {
+                scaled(length(text))
+            } else {
+                0.0
+            },
+        ),
         ("smaller", (-size - SAME_SIZE).clamp(0.0, 0.5)),
         ("bold", flag(is_bold)),
         ("italic", flag(is_italic)),
@@ -209,7 +272,10 @@ fn of_looks(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> [Feat
         ("capitals", flag(is_capitals)),
         ("plain", flag(is_plain)),
         ("plain with a number", flag(is_plain && depth > 0)),
-        ("plain with space", if is_plain { space.clamp(0.0, 1.0) } else { 0.0 }),
+        (
+            "plain with space",
+            if is_plain { space.clamp(0.0, 1.0) } else { 0.0 },
+        ),
         ("other font", flag(paragraph.font != statistics.font)),
     ]
 }
@@ -225,11 +291,17 @@ fn of_text(text: &str, paragraph: &Paragraph) -> [Feature; 14] {
     [
         ("number", flag(depth == 1)),
         ("number of parts", flag(depth > 1)),
-        ("letter or number in brackets", flag(lists::parse(text).is_some() && depth == 0)),
+        (
+            "letter or number in brackets",
+            flag(lists::parse(text).is_some() && depth == 0),
+        ),
         ("ends like a sentence", flag(ends_sentence(text))),
         ("ends with a colon", flag(text.ends_with([':', '：']))),
-        ("ends with a comma", flag(text.ends_with([',', ';', '，', '；', '、', '-']))),
-        ("length", (length as f32 / 20.0).ln_1p()),
+        (
+            "ends with a comma",
+            flag(text.ends_with([',', ';', '，', '；', '、', '-'])),
+        ),
+        ("length", scaled(length)),
         ("long", flag(length > 80)),
         ("lines", paragraph.lines.saturating_sub(1).min(3) as f32),
         ("small start", flag(small_start)),
@@ -241,7 +313,7 @@ fn of_text(text: &str, paragraph: &Paragraph) -> [Feature; 14] {
 }
 
 /// Where it stands.
-fn of_place(paragraph: &Paragraph) -> [Feature; 7] {
+fn of_place(paragraph: &Paragraph, is_large: bool) -> [Feature; 7] {
     let around = paragraph.around;
     let width = (around.right - around.left).max(1.0);
     let left = (paragraph.area.left - around.left) / width;
@@ -254,8 +326,14 @@ fn of_place(paragraph: &Paragraph) -> [Feature; 7] {
     };
     [
         ("centred", flag(is_centred)),
-        ("set in", flag(left > CENTRED_MARGIN && !is_centred)),
-        ("narrow", (1.0 - paragraph.area.width() / width).clamp(0.0, 1.0)),
+        (
+            "set in",
+            flag(left > CENTRED_MARGIN && !is_centred && !is_large),
+        ),
+        (
+            "narrow",
+            (1.0 - paragraph.area.width() / width).clamp(0.0, 1.0),
+        ),
         ("space before", space(around.before)),
         ("space behind", space(around.after)),
         ("closer to what follows", flag(is_closer_below)),
@@ -292,7 +370,9 @@ fn may_be(paragraph: &Paragraph, text: &str) -> bool {
 }
 
 fn is_short(paragraph: &Paragraph) -> bool {
-    paragraph.lines <= 2 && length(&paragraph.text) <= SHORT_LENGTH && !ends_sentence(&paragraph.text)
+    paragraph.lines <= 2
+        && length(&paragraph.text) <= SHORT_LENGTH
+        && !ends_sentence(&paragraph.text)
 }
 
 fn ends_sentence(text: &str) -> bool {
@@ -309,7 +389,16 @@ pub(super) fn is_capitals(text: &str) -> bool {
 /// `Figure 3`, `Table 2:`, `图 1`, `表 1-2`.
 fn is_caption(text: &str) -> bool {
     let lower = text.to_lowercase();
-    let words = ["figure", "fig.", "table", "图", "圖", "表", "listing", "algorithm"];
+    let words = [
+        "figure",
+        "fig.",
+        "table",
+        "图",
+        "圖",
+        "表",
+        "listing",
+        "algorithm",
+    ];
     words.iter().any(|word| {
         let rest = lower.strip_prefix(word).map(str::trim_start);
         rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
@@ -324,13 +413,20 @@ fn clean(text: &str) -> String {
 
 /// Columns that a text takes: Chinese characters take two.
 fn length(text: &str) -> usize {
-    text.chars().map(|letter| 1 + usize::from(is_wide(letter))).sum()
+    text.chars()
+        .map(|letter| 1 + usize::from(is_wide(letter)))
+        .sum()
 }
 
 /// Letters of a text; its numbers are left out.
 fn pattern(text: &str) -> String {
     let letters = text.chars().filter(|letter| letter.is_alphabetic());
     letters.flat_map(char::to_lowercase).collect()
+}
+
+/// A length of which the double does not count double.
+fn scaled(length: usize) -> f32 {
+    (length as f32 / 20.0).ln_1p()
 }
 
 fn flag(is_so: bool) -> f32 {

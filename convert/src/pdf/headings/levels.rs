@@ -4,6 +4,7 @@
 use super::Found;
 use super::features::is_capitals;
 use super::numbers::number_depth;
+use crate::escape::is_wide;
 
 /// How much smaller the headings of the next level are, relative; smaller differences are none.
 const TIER_STEP: f32 = 0.96;
@@ -12,7 +13,7 @@ const TIER_STEP: f32 = 0.96;
 const MAXIMUM_LEVEL: u8 = 6;
 
 /// What decides on the level of a heading; the smaller is above the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     /// Sizes, the largest first.
     tier: usize,
@@ -21,7 +22,6 @@ struct Rank {
     is_light: bool,
     is_small: bool,
     is_slanted: bool,
-    colour: Option<u32>,
 }
 
 /// The level of each heading, 1 to 6.
@@ -34,7 +34,9 @@ pub(super) fn levels(found: &[Found]) -> Vec<u8> {
     let mut above = 0;
     for rank in &order {
         let told = told_level(found, &ranks, *rank);
-        above = told.unwrap_or(above + 1).min(MAXIMUM_LEVEL);
+        above = told
+            .unwrap_or((above + 1).max(rank.depth))
+            .min(MAXIMUM_LEVEL);
         levels.push(above);
     }
     let level = |rank: &Rank| {
@@ -52,20 +54,55 @@ pub(super) fn levels(found: &[Found]) -> Vec<u8> {
 }
 
 fn ranks(found: &[Found]) -> Vec<Rank> {
-    let tiers = tiers(found);
+    let sizes = tiers(found);
+    let tier = |heading: &Found| {
+        let is_below = |size: &&f32| heading.looks.size < TIER_STEP * **size;
+        sizes.iter().filter(is_below).count()
+    };
+    let depths = depths(found, tier, sizes.len());
     let rank = |heading: &Found| {
-        let looks = &heading.looks;
-        let is_below = |size: &&f32| looks.size < TIER_STEP * **size;
+        let (looks, tier) = (&heading.looks, tier(heading));
+        if let Some([least, _, ..]) = depths.get(tier).map(Vec::as_slice) {
+            return Rank {
+                tier,
+                depth: number_depth(&looks.text).max(*least),
+                ..Rank::default()
+            };
+        }
+        // What is larger than the text needs nothing else to be told from it.
+        if heading.is_large {
+            return Rank {
+                tier,
+                ..Rank::default()
+            };
+        }
+        // Chinese letters often have no bold font.
+        let has_weight = !looks.text.chars().any(is_wide);
         Rank {
-            tier: tiers.iter().filter(is_below).count(),
-            depth: number_depth(&looks.text),
-            is_light: !looks.is_bold,
-            is_small: !is_capitals(&looks.text),
+            tier,
+            depth: 0,
+            is_light: has_weight && !looks.is_bold,
+            is_small: has_weight && !(is_capitals(&looks.text) && looks.text.contains(' ')),
             is_slanted: looks.is_italic,
-            colour: looks.colour,
         }
     };
     found.iter().map(rank).collect()
+}
+
+/// The depths of the numbers in each tier, in order: numbers tell levels where there are several.
+fn depths(found: &[Found], tier: impl Fn(&Found) -> usize, tiers: usize) -> Vec<Vec<u8>> {
+    let mut depths = vec![Vec::new(); tiers];
+    for heading in found {
+        let depth = number_depth(&heading.looks.text);
+        if let Some(known) = depths.get_mut(tier(heading)).filter(|_| depth > 0) {
+            known.push(depth);
+        }
+    }
+    for known in &mut depths {
+        known.sort_unstable();
+        known.dedup();
+    }
+    depths
 }
 
 /// The largest size of each tier, the largest first.
@@ -85,6 +122,8 @@ fn told_level(found: &[Found], ranks: &[Rank], rank: Rank) -> Option<u8> {
             *count += 1;
         }
     }
-    let most = (1..=MAXIMUM_LEVEL).rev().max_by_key(|level| counts.get(usize::from(*level)))?;
+    let most = (1..=MAXIMUM_LEVEL)
+        .rev()
+        .max_by_key(|level| counts.get(usize::from(*level)))?;
     (counts.get(usize::from(most)) > Some(&0)).then_some(most)
 }

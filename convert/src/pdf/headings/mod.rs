@@ -14,8 +14,8 @@ use super::document::Bookmark;
 use super::statistics::Statistics;
 use super::unicode;
 use crate::escape::is_wide;
-use features::Document;
 pub use examples::{HeadingExample, heading_examples};
+use features::Document;
 pub(super) use numbers::number_depth;
 use outline::Outline;
 
@@ -26,6 +26,8 @@ struct Found {
     page: usize,
     block: usize,
     looks: Paragraph,
+    /// Larger than the running text.
+    is_large: bool,
     /// Its level by the outline.
     told: Option<u8>,
     /// Nothing stands before it in the document.
@@ -58,11 +60,13 @@ fn find(pages: &[Vec<Block>], statistics: &[Statistics], bookmarks: &[Bookmark])
             continue;
         }
         let told = outline.level(candidate.page, paragraph);
-        if told.is_some() || document.is_heading(&candidate) {
+        let is_title = || document.is_title(&candidate);
+        if told.is_some() || document.is_heading(&candidate) || is_title() {
             found.push(Found {
                 page: candidate.page,
                 block: candidate.block,
                 looks: paragraph.clone(),
+                is_large: document.is_large(&candidate),
                 told,
                 is_first: candidate.at == 0,
             });

@@ -45,7 +45,9 @@ fn word_depth(text: &str) -> Option<u8> {
     ) && second.len() <= 6;
     let roman = first.strip_suffix('.').unwrap_or_default();
     let is_roman = (1..=5).contains(&roman.len())
-        && roman.chars().all(|letter| matches!(letter, 'I' | 'V' | 'X'));
+        && roman
+            .chars()
+            .all(|letter| matches!(letter, 'I' | 'V' | 'X'));
     (names_part || is_roman).then_some(1)
 }
 
