@@ -16,6 +16,10 @@ const MINIMUM_RULES: usize = 3;
 const MINIMUM_WIDTH: f32 = 60.0;
 const MAXIMUM_ROW: f32 = 160.0;
 
+/// How much higher than the usual row what stands between two tables is, relative and in points.
+const WIDE_GAP: f32 = 3.0;
+const MINIMUM_WIDE_GAP: f32 = 40.0;
+
 /// Narrowest gap between two columns, in sizes of the letters.
 const MINIMUM_GAP: f32 = 0.5;
 
@@ -90,8 +94,24 @@ fn stacks(rules: &[Rule]) -> Vec<Vec<Rule>> {
             None => stacks.push(vec![*rule]),
         }
     }
-    stacks.retain(|stack| stack.len() >= MINIMUM_RULES);
-    stacks
+    let mut parts: Vec<Vec<Rule>> = stacks.iter().flat_map(|stack| tables_of(stack)).collect();
+    parts.retain(|stack| stack.len() >= MINIMUM_RULES);
+    parts
+}
+
+/// The lines of each table among lines below each other: text between two tables makes a gap.
+fn tables_of(stack: &[Rule]) -> Vec<Vec<Rule>> {
+    let mut gaps: Vec<f32> = stack
+        .windows(2)
+        .filter_map(|pair| Some(pair.last()?.at - pair.first()?.at))
+        .collect();
+    gaps.sort_by(f32::total_cmp);
+    let usual = gaps.get(gaps.len() / 2).copied().unwrap_or_default();
+    let widest = (WIDE_GAP * usual).max(MINIMUM_WIDE_GAP);
+    stack
+        .chunk_by(|above, below| below.at - above.at <= widest)
+        .map(<[Rule]>::to_vec)
+        .collect()
 }
 
 /// Heights of the lines, and above them that of the head of the table where no line is drawn: the

@@ -469,7 +469,7 @@ mod tests {
 
     #[test]
     fn ligatures_keep_their_order() {
-        let mut line = glyphs("\u{627}\u{644}\u{62D}", 5.0);
+        let mut line = glyphs("\u{627}\u{644}\u{62D}", -5.0);
         if let [Glyph::Drawn(one), Glyph::Drawn(other), _] = line.as_mut_slice() {
             other.area = one.area;
         }

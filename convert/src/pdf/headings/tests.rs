@@ -114,13 +114,21 @@ fn headings_are_told_by_their_looks_and_text() {
         is_bold: true,
         ..looks(text, 10.0)
     };
+    let close = |paragraph: Paragraph| Paragraph {
+        around: Surroundings {
+            before: Some(1.3),
+            after: Some(1.3),
+            ..paragraph.around
+        },
+        ..paragraph
+    };
     let cases = [
         (looks("Results of the trial", 14.0), true),
         (bold("Results of the trial"), true),
         (bold("3.2 Results of the trial"), true),
         (looks("2.1 Results of the trial", 12.0), true),
         (bold("试验结果"), true),
-        (looks("Results of the trial", 10.0), false),
+        (close(looks("Results of the trial", 10.0)), false),
         (bold("Note that all of this is so."), false),
         (bold("Figure 3: Results of the trial"), false),
         (looks("as in the following:", 10.0), false),
