@@ -137,6 +137,11 @@ impl<'a> Document<'a> {
         }
         let mut features = vec![("always", 1.0)];
         features.extend(of_looks(paragraph, &text, statistics));
+        // Text that nothing sets off, with nothing around it, is just short.
+        let is_alone = paragraph.around.before.is_none() && paragraph.around.after.is_none();
+        if is_alone && features.contains(&("plain", 1.0)) {
+            return None;
+        }
         features.extend(of_text(&text, paragraph));
         features.extend(of_place(paragraph, self.is_large(candidate)));
         features.extend(self.of_neighbours(candidate));
