@@ -50,4 +50,6 @@ pub use config::Config;
 pub use conversion::convert;
 pub use document::{Converted, EmbeddedFile, Job, PageWanted};
 pub use limits::Limits;
+#[doc(hidden)]
+pub use pdf::{HeadingExample, heading_examples};
 pub use pdf::{LIBRARY_VARIABLE, find_library};

@@ -1,6 +1,8 @@
 //! Lines of a region to paragraphs, list items and code.
 
+use super::code;
 use super::geometry::Area;
+use super::headings::number_depth;
 use super::lines::{self, Line};
 use super::lists::{self, Marker};
 use super::statistics::Statistics;
@@ -45,12 +47,30 @@ pub(super) struct Paragraph {
     pub size: f32,
     /// All bold.
     pub is_bold: bool,
+    /// All drawn aslant.
+    pub is_italic: bool,
+    /// The colour of all of it; `None` of several.
+    pub colour: Option<u32>,
     /// Stands for the name of its first line's font.
     pub font: u32,
     /// Its place.
     pub area: Area,
+    /// What is around it.
+    pub around: Surroundings,
     /// The tags of the page say that it is no heading.
     pub is_told: bool,
+}
+
+/// What is around a paragraph.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Surroundings {
+    /// Steps from the line before it and to the line behind it, baseline to baseline, relative to
+    /// the usual step; `None` where its region begins and ends.
+    pub before: Option<f32>,
+    pub after: Option<f32>,
+    /// Left and right edge of the text of its region, in points.
+    pub left: f32,
+    pub right: f32,
 }
 
 /// An item of a list.
@@ -62,25 +82,52 @@ pub(super) struct Item {
     pub text: String,
     /// Where the marker stands, for the depth of the list.
     pub left: f32,
+    /// What it would be if its number were that of a heading; `None` if that cannot be.
+    pub paragraph: Option<Box<Paragraph>>,
 }
 
 /// The blocks of lines that stand below each other.
 pub(super) fn blocks(lines: &[Line], statistics: &Statistics) -> Vec<Block> {
-    let region = Region::of(lines);
-    let mut blocks = Vec::new();
-    let mut open: Vec<&Line> = Vec::new();
-    for line in lines.iter().filter(|line| !line.text.trim().is_empty()) {
-        if open
-            .last()
-            .is_some_and(|last| region.starts_new(last, line, &open, statistics))
-        {
-            blocks.extend(block(&open, statistics));
-            open.clear();
+    let lines: Vec<&Line> = lines
+        .iter()
+        .filter(|line| !line.text.trim().is_empty())
+        .collect();
+    let region = Region::of(&lines);
+    let are_code = code::lines_of(&lines, statistics);
+    let mut groups: Vec<Group> = Vec::new();
+    for (line, is_code) in lines.into_iter().zip(are_code) {
+        match groups.last_mut() {
+            Some(open) if !region.starts_new(open, line, is_code, statistics) => {
+                open.lines.push(line);
+            }
+            _ => groups.push(Group {
+                lines: vec![line],
+                is_code,
+            }),
         }
-        open.push(line);
     }
-    blocks.extend(block(&open, statistics));
-    blocks
+    let last = |at: usize| groups.get(at).and_then(|group| group.lines.last().copied());
+    let first = |at: usize| {
+        groups
+            .get(at)
+            .and_then(|group| group.lines.first().copied())
+    };
+    let block = |(at, group): (usize, &Group)| {
+        let around = Surroundings {
+            before: region.space(at.checked_sub(1).and_then(last), first(at)),
+            after: region.space(last(at), first(at + 1)),
+            left: region.left,
+            right: region.right,
+        };
+        block(group, around)
+    };
+    groups.iter().enumerate().filter_map(block).collect()
+}
+
+/// Lines of one block.
+struct Group<'a> {
+    lines: Vec<&'a Line>,
+    is_code: bool,
 }
 
 /// What is usual among the lines of a region.
@@ -92,7 +139,7 @@ struct Region {
 }
 
 impl Region {
-    fn of(lines: &[Line]) -> Self {
+    fn of(lines: &[&Line]) -> Self {
         let area = Area::around(lines.iter().map(|line| line.area)).unwrap_or_default();
         let region = Self {
             right: usual_right(lines).unwrap_or(area.right),
@@ -102,7 +149,7 @@ impl Region {
         let pairs = || {
             lines.windows(2).filter_map(|pair| {
                 if let [one, other] = pair {
-                    Some((one, other))
+                    Some((*one, *other))
                 } else {
                     None
                 }
@@ -130,38 +177,51 @@ impl Region {
         }
     }
 
+    /// The step between two lines, relative to the usual one.
+    fn space(&self, above: Option<&Line>, below: Option<&Line>) -> Option<f32> {
+        let (above, below) = (above?, below?);
+        Some(step(above, below) / self.step)
+    }
+
     /// Whether a line begins another block than the lines before it.
     fn starts_new(
         &self,
-        last: &Line,
+        open: &Group,
         line: &Line,
-        open: &[&Line],
+        is_code: bool,
         statistics: &Statistics,
     ) -> bool {
-        let is_code = statistics.is_code(line);
-        if is_code || statistics.is_code(last) {
-            return is_code != statistics.is_code(last) || step(last, line) > 2.6;
+        let open_lines = open.lines.as_slice();
+        let Some(last) = open_lines.last().copied() else {
+            return true;
+        };
+        if is_code || open.is_code {
+            return is_code != open.is_code || step(last, line) > 2.6;
         }
         let size_change = (line.size - last.size).abs() / last.size.max(line.size).max(1.0);
         // Bold words at the start of a paragraph may fill its first line and go on in the next.
         let runs_in =
-            last.is_bold && line.starts_bold && open.len() <= 2 && !self.has_room(last, line);
+            last.is_bold && line.starts_bold && open_lines.len() <= 2 && !self.has_room(last, line);
+        // Chinese letters of a bold headline may have no bold font.
+        let are_large = last.size.min(line.size) > LARGE * statistics.body_size;
         if size_change > SIZE_CHANGE
-            || (line.is_bold != last.is_bold && !runs_in)
+            || ((line.is_bold != last.is_bold || is_recoloured(last, line))
+                && !runs_in
+                && !are_large)
             || step(last, line) > WIDE_STEP * self.step
             || step(last, line) < 0.0
         {
             return true;
         }
         let is_beside = line.area.left > last.area.right || line.area.right < last.area.left;
-        if is_beside || lists::has_leader(&last.text) || opens_item(line, last, open) {
+        if is_beside || lists::has_leader(&last.text) || opens_item(line, last, open_lines) {
             return true;
         }
         let is_large = line.size > LARGE * statistics.body_size;
         if is_large || (line.is_bold && !statistics.is_bold) {
-            return statistics.is_numbered(&line.text);
+            return number_depth(&line.text) > 0;
         }
-        self.has_room(last, line) || is_indented(last, line, open)
+        self.has_room(last, line) || is_indented(last, line, open_lines)
     }
 
     /// Whether the first word of a line would have had room at the end of the line before: the line
@@ -185,7 +245,7 @@ impl Region {
 }
 
 /// The outermost right edge that several lines share: a line may stick out of the text.
-fn usual_right(lines: &[Line]) -> Option<f32> {
+fn usual_right(lines: &[&Line]) -> Option<f32> {
     let mut rights: Vec<f32> = lines.iter().map(|line| line.area.right).collect();
     rights.sort_by(|one, other| other.total_cmp(one));
     let size = lines.first()?.size;
@@ -200,8 +260,15 @@ fn usual_right(lines: &[Line]) -> Option<f32> {
         .find(|right| shared(*right) >= needed)
 }
 
+/// Whether all of a line has another colour than all of the line before, and neither is a link.
+fn is_recoloured(last: &Line, line: &Line) -> bool {
+    let is_plain = |line: &Line| !line.text.chars().any(unicode::is_mark);
+    let both = last.colour.zip(line.colour);
+    both.is_some_and(|(one, other)| one != other) && is_plain(last) && is_plain(line)
+}
+
 /// Baseline to baseline in sizes.
-fn step(last: &Line, line: &Line) -> f32 {
+pub(super) fn step(last: &Line, line: &Line) -> f32 {
     (line.baseline - last.baseline) / last.size.max(line.size).max(1.0)
 }
 
@@ -241,12 +308,18 @@ fn is_indented(last: &Line, line: &Line, open: &[&Line]) -> bool {
     is_in || is_out
 }
 
-fn block(lines: &[&Line], statistics: &Statistics) -> Option<Block> {
-    if lines.iter().all(|line| statistics.is_code(line)) && !lines.is_empty() {
-        return Some(Block::Code(code(lines)));
+fn block(group: &Group, around: Surroundings) -> Option<Block> {
+    if group.is_code {
+        return Some(Block::Code(code::texts(&group.lines)));
     }
-    let paragraph = paragraph(lines)?;
-    Some(item(&paragraph, statistics).map_or(Block::Paragraph(paragraph), Block::Item))
+    let paragraph = Paragraph {
+        around,
+        ..paragraph(&group.lines)?
+    };
+    Some(match item(&paragraph) {
+        Some(item) => Block::Item(item),
+        None => Block::Paragraph(paragraph),
+    })
 }
 
 /// Lines joined to a paragraph; `None` of none.
@@ -264,54 +337,37 @@ pub(super) fn paragraph(lines: &[&Line]) -> Option<Paragraph> {
         lines: lines.len(),
         size: first.size,
         is_bold: lines.iter().all(|line| line.is_bold),
+        is_italic: lines.iter().all(|line| line.is_italic),
+        colour: first
+            .colour
+            .filter(|_| lines.iter().all(|line| line.colour == first.colour)),
         font: first.font,
         area,
-        is_told: false,
+        ..Paragraph::default()
     })
 }
 
-fn item(paragraph: &Paragraph, statistics: &Statistics) -> Option<Item> {
+fn item(paragraph: &Paragraph) -> Option<Item> {
     let left = paragraph.area.left;
     match lists::parse(&paragraph.text)? {
         Marker::Bullet(text) => Some(Item {
             marker: "-".to_owned(),
             text,
             left,
+            paragraph: None,
         }),
-        Marker::Number(..) if statistics.is_heading(paragraph) => None,
         Marker::Number(marker, text)
             if !text.is_empty() && marker.starts_with(|first: char| first.is_ascii_digit()) =>
         {
             let marker = lists::plain_number(&marker);
-            Some(Item { marker, text, left })
+            let paragraph = Some(Box::new(paragraph.clone()));
+            Some(Item {
+                marker,
+                text,
+                left,
+                paragraph,
+            })
         }
         Marker::Number(..) => None,
     }
-}
-
-/// Lines of code with their indentation and the blank lines between them.
-pub(super) fn code(lines: &[&Line]) -> Vec<String> {
-    let left = lines
-        .iter()
-        .map(|line| line.area.left)
-        .fold(f32::MAX, f32::min);
-    let mut code = Vec::new();
-    let mut last: Option<&Line> = None;
-    for line in lines {
-        let text: String = line
-            .text
-            .trim_end()
-            .chars()
-            .filter(|character| !unicode::is_mark(*character))
-            .collect();
-        let columns = ((line.area.left - left) / (0.6 * line.size.max(1.0)))
-            .round()
-            .clamp(0.0, 120.0) as usize;
-        if last.is_some_and(|last| step(last, line) > 1.9) {
-            code.push(String::new());
-        }
-        code.push(format!("{}{text}", " ".repeat(columns)));
-        last = Some(line);
-    }
-    code
 }

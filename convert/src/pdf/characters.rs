@@ -1,14 +1,14 @@
 //! Characters of a page as PDFium gives them, in its order (which is logical order for
 //! right-to-left text), with their places and styles.
 
-use std::collections::HashMap;
 use std::ffi::c_int;
 
-use pdfium_render::prelude::{FPDF_FONT, FPDF_PAGEOBJECT, FS_MATRIX, FS_RECTF};
+use pdfium_render::prelude::{FPDF_PAGEOBJECT, FS_MATRIX, FS_RECTF};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::Bounds;
 use super::document::{Page, TextPage};
+use super::fonts::Fonts;
 use super::geometry::{Area, Turn};
 use super::library::Bindings;
 use super::links::PageLink;
@@ -31,12 +31,16 @@ pub(super) struct Style {
     pub size: f32,
     /// Drawn bold.
     pub is_bold: bool,
+    /// Drawn with a slant.
+    pub is_italic: bool,
     /// All letters of the font have one width.
     pub is_fixed: bool,
     /// Quarter turns clockwise that make it stand upright; `None` for a slant.
     pub quarters: Option<u8>,
     /// Stands for the font's name: equal for equal names.
     pub font: u32,
+    /// Red, green and blue of the letters, a byte each.
+    pub colour: u32,
 }
 
 /// What stands at one place of the text.
@@ -151,7 +155,7 @@ pub(super) fn read(place: &Place<'_>, text: &TextPage, bounds: Bounds<'_>) -> Re
         object: std::ptr::null_mut(),
         style: Style::default(),
         is_guessed: false,
-        fonts: HashMap::new(),
+        fonts: Fonts::default(),
     };
     let mut characters = Characters {
         glyphs: Vec::with_capacity(usize::try_from(count).unwrap_or(0)),
@@ -188,7 +192,7 @@ struct Reader<'a> {
     object: FPDF_PAGEOBJECT,
     style: Style,
     is_guessed: bool,
-    fonts: HashMap<FPDF_FONT, Font>,
+    fonts: Fonts,
 }
 
 impl Reader<'_> {
@@ -348,101 +352,42 @@ impl Reader<'_> {
                 self.pdfium().FPDFTextObj_GetTextRenderMode(object),
             )
         };
-        let Font {
-            is_bold,
-            is_fixed,
-            name,
-        } = self.font(font);
+        let font = self.fonts.looks(self.text.pdfium, font);
         // A size below zero turns the letters by half a circle.
         let (size, turn) = (size.abs(), size.signum());
         // Mode 2 fills and strokes: the usual way to draw bold letters of a font that has none.
         Style {
             size: size * matrix.c.hypot(matrix.d),
-            is_bold: is_bold || mode == 2,
-            is_fixed,
+            is_bold: font.is_bold || mode == 2,
+            is_italic: font.is_italic || slant(matrix),
+            is_fixed: font.is_fixed,
             quarters: quarters(turn * matrix.a, turn * matrix.b),
-            font: name,
+            font: font.name,
+            colour: self.colour(object),
         }
     }
 
-    fn font(&mut self, font: FPDF_FONT) -> Font {
-        if font.is_null() {
-            return Font::default();
-        }
-        if let Some(known) = self.fonts.get(&font) {
-            return *known;
-        }
-        let mut name = [0_u8; 128];
-        // SAFETY: the font belongs to the open page; the buffer is as long as said.
-        let (flags, weight) = unsafe {
-            self.pdfium()
-                .FPDFFont_GetBaseFontName(font, name.as_mut_ptr().cast(), name.len() - 1);
-            (
-                self.pdfium().FPDFFont_GetFlags(font),
-                self.pdfium().FPDFFont_GetWeight(font),
+    /// Red, green and blue of a text object, a byte each; black if it does not tell.
+    fn colour(&self, object: FPDF_PAGEOBJECT) -> u32 {
+        let (mut red, mut green, mut blue, mut alpha) = (0, 0, 0, 0);
+        // SAFETY: as in `read`; the pointers are to variables of the right types.
+        unsafe {
+            self.pdfium().FPDFPageObj_GetFillColor(
+                object,
+                &raw mut red,
+                &raw mut green,
+                &raw mut blue,
+                &raw mut alpha,
             )
         };
-        let text = lowercase(&name);
-        let looks = Font {
-            is_bold: is_bold(&text, flags, weight),
-            is_fixed: is_fixed(&text, flags),
-            name: fnv_1a(&text),
-        };
-        self.fonts.insert(font, looks);
-        looks
+        (red & 0xFF) << 16 | (green & 0xFF) << 8 | (blue & 0xFF)
     }
 }
 
-/// A font's name as text, in small letters.
-fn lowercase(name: &[u8]) -> String {
-    name.iter()
-        .take_while(|byte| **byte != 0)
-        .map(|byte| char::from(byte.to_ascii_lowercase()))
-        .collect()
-}
-
-/// The hash FNV-1a of a text.
-fn fnv_1a(text: &str) -> u32 {
-    text.bytes().fold(0x811C_9DC5_u32, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    })
-}
-
-/// What a font adds to the style of its characters.
-#[derive(Clone, Copy, Default)]
-struct Font {
-    is_bold: bool,
-    is_fixed: bool,
-    name: u32,
-}
-
-/// Flags of a font descriptor.
-const FIXED_PITCH: c_int = 1;
-const FORCE_BOLD: c_int = 1 << 18;
-
-fn is_bold(name: &str, flags: c_int, weight: c_int) -> bool {
-    let words = ["bold", "black", "heavy", "demi", "-bd", "medi"];
-    // Computer Modern and its kin: `cmbx10`, `SFBX1200`.
-    let is_extended = name
-        .split("bx")
-        .nth(1)
-        .is_some_and(|after| after.starts_with(|first: char| first.is_ascii_digit()));
-    let is_named =
-        (words.iter().any(|word| name.contains(word)) && !name.contains("medium")) || is_extended;
-    is_named || (flags > 0 && flags & FORCE_BOLD != 0) || (650..=1000).contains(&weight)
-}
-
-fn is_fixed(name: &str, flags: c_int) -> bool {
-    let words = [
-        "mono",
-        "courier",
-        "consol",
-        "typewriter",
-        "cmtt",
-        "menlo",
-        "nimbusmon",
-    ];
-    (flags > 0 && flags & FIXED_PITCH != 0) || words.iter().any(|word| name.contains(word))
+/// Whether upright letters are drawn aslant, as programs do whose fonts have no italic ones.
+fn slant(matrix: FS_MATRIX) -> bool {
+    const LEAST: f32 = 0.1;
+    matrix.b.abs() < 0.01 * matrix.a.abs() && matrix.c.abs() > LEAST * matrix.d.abs()
 }
 
 /// Quarter turns of a baseline in direction (x, y); `None` if it is more than ten degrees off.
@@ -460,18 +405,6 @@ fn quarters(x: f32, y: f32) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn fonts_are_judged_by_name_flags_and_weight() {
-        assert!(
-            is_bold("abcdef+nimbusromno9l-medi", 4, 0)
-                && is_bold("sfbx1000", 4, 0)
-                && is_bold("x", FORCE_BOLD, 0)
-                && is_bold("x", 0, 700)
-        );
-        assert!(!is_bold("avenirnext-medium", 4, 500) && !is_bold("times", -1, -1));
-        assert!(is_fixed("couriernew", -1) && is_fixed("x", FIXED_PITCH) && !is_fixed("times", -1));
-    }
 
     #[test]
     fn directions_become_quarter_turns() {

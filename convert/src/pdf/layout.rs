@@ -8,6 +8,7 @@ use super::blocks::{self, Block};
 use super::columns::{self, Item};
 use super::lines;
 use super::page_text::{Layer, PageText};
+use super::ruled;
 use super::segments::Segment;
 use super::statistics::Statistics;
 use super::tables::{self, Table};
@@ -46,7 +47,9 @@ fn layer_blocks(
         blocks.extend(blocks::blocks(&lines, statistics));
         return Ok(());
     }
-    let (tables, segments) = tables::take(layer.segments, &layer.rules);
+    let (mut tables, segments) = tables::take(layer.segments, &layer.rules);
+    let (ruled, segments) = ruled::take(segments, &layer.rules);
+    tables.extend(ruled);
     let items = segments
         .into_iter()
         .map(Item::Text)

@@ -31,8 +31,14 @@ pub(super) struct Line {
     pub is_bold: bool,
     /// Its first letter is bold.
     pub starts_bold: bool,
+    /// All drawn aslant.
+    pub is_italic: bool,
     /// All in a font of one width.
     pub is_fixed: bool,
+    /// The same but for wide characters.
+    pub is_fixed_or_wide: bool,
+    /// The colour of all of it; `None` of several.
+    pub colour: Option<u32>,
     /// Stands for the name of the font of most of its letters.
     pub font: u32,
     /// Ends with the hyphen of a parted word.
@@ -118,7 +124,12 @@ pub(super) fn line(row: &[Segment]) -> Option<Line> {
         font: main.font,
         starts_bold: row.first().is_some_and(|segment| segment.starts_bold),
         is_bold: row.iter().all(Segment::is_bold),
+        is_italic: row.iter().all(Segment::is_italic),
         is_fixed: row.iter().all(Segment::is_fixed),
+        is_fixed_or_wide: row.iter().all(Segment::is_fixed_or_wide),
+        colour: main
+            .colour
+            .filter(|_| row.iter().all(|segment| segment.colour == main.colour)),
         ends_with_hyphen: row.last().is_some_and(|segment| segment.ends_with_hyphen),
         first_word: first_word as f32 * area.width() / characters.max(1) as f32,
         is_right_to_left: main.is_right_to_left,

@@ -13,10 +13,13 @@
 mod aligned;
 mod blocks;
 mod characters;
+mod code;
 mod columns;
+mod cuts;
 mod document;
 mod entries;
 mod fallback;
+mod fonts;
 mod geometry;
 mod headings;
 mod layout;
@@ -24,10 +27,12 @@ mod library;
 mod lines;
 mod links;
 mod lists;
+mod markers;
 mod page_image;
 mod page_text;
 mod render;
 mod repeats;
+mod ruled;
 mod rules;
 mod scans;
 mod segments;
@@ -49,13 +54,15 @@ use document::Document;
 use page_text::PageText;
 use statistics::Statistics;
 
+#[doc(hidden)]
+pub use headings::{HeadingExample, heading_examples};
 pub use library::{LIBRARY_VARIABLE, find as find_library};
 
 /// Name and version with PDFium; the version grows with every change of the output.
-pub(crate) const NAME: &str = "pdf/3";
+pub(crate) const NAME: &str = "pdf/4";
 
 /// Name and version where tags told the text of a page at least.
-pub(crate) const TAGGED_NAME: &str = "pdf-tagged/1";
+pub(crate) const TAGGED_NAME: &str = "pdf-tagged/2";
 
 /// Name and version of the built-in reader.
 pub(crate) const BUILTIN_NAME: &str = "pdf-builtin/1";
@@ -256,6 +263,16 @@ fn page_blocks(
     pages: Vec<PageText>,
     bounds: Bounds<'_>,
 ) -> Result<Vec<Vec<blocks::Block>>> {
+    let (mut blocks, statistics) = layout_pages(pages, bounds)?;
+    headings::mark(&mut blocks, &statistics, &document.bookmarks());
+    Ok(blocks)
+}
+
+/// The blocks of each page, and what is usual on it.
+fn layout_pages(
+    pages: Vec<PageText>,
+    bounds: Bounds<'_>,
+) -> Result<(Vec<Vec<blocks::Block>>, Vec<Statistics>)> {
     let whole = Statistics::of(&pages);
     let statistics: Vec<Statistics> = pages.iter().map(|page| whole.of_page(page)).collect();
     let mut blocks = Vec::with_capacity(pages.len());
@@ -264,8 +281,7 @@ fn page_blocks(
         let found = layout::blocks(page, statistics, bounds.limits)?;
         blocks.push(structure::with_told(found, told, statistics));
     }
-    headings::mark(&mut blocks, &statistics, &document.bookmarks());
-    Ok(blocks)
+    Ok((blocks, statistics))
 }
 
 /// The pages of a document, as far as they can be read.

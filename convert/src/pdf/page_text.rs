@@ -9,6 +9,7 @@ use super::document::{Document, Page};
 use super::entries;
 use super::geometry::Turn;
 use super::links;
+use super::markers;
 use super::rules::{self, Rules};
 use super::segments::{self, Segment};
 use super::structure::{Marks, Structure, Told};
@@ -166,7 +167,7 @@ fn layers(
             Rules::default()
         };
         let segments =
-            segments::with_markers(segments::build(&found.glyphs, quarters, &rules), &rules);
+            markers::with_markers(segments::build(&found.glyphs, quarters, &rules), &rules);
         layers.push(Layer {
             segments,
             rules,

@@ -196,6 +196,7 @@ mod tests {
                 marker: marker.to_owned(),
                 text: text.to_owned(),
                 left,
+                ..Item::default()
             })
         };
         let table = Block::Table(Table {

@@ -1,9 +1,11 @@
 //! Takes running headers, footers and page numbers off the pages: lines that stand at the same
-//! place of many pages. The first page keeps its lines (a letterhead is content there), except a
-//! bare page number. What is taken off is handed back once, for the metadata.
+//! place of many pages, and lone numbers of pages. The first page keeps what is no short line apart
+//! from the text (a letterhead is content there), and so do both pages of a document of two. What
+//! is taken off is handed back once, for the metadata.
 
 use std::collections::{HashMap, HashSet};
 
+use super::geometry::Area;
 use super::lines;
 use super::page_text::{MARGIN_SHARE, PageText};
 use super::segments::Segment;
@@ -15,6 +17,23 @@ const MAXIMUM_LINES: usize = 5;
 
 /// Fewest pages that repeat a line.
 const MINIMUM_PAGES: usize = 3;
+
+/// Most lines of a running head or foot where there are few pages to compare, and the gap to the
+/// text from which they stand apart, in sizes of their letters.
+const MAXIMUM_APART: usize = 2;
+const APART: f32 = 0.8;
+
+/// Fewest runs of text beside them.
+const MINIMUM_TEXT: usize = 1;
+
+/// Most characters of a line with the number of its page.
+const MAXIMUM_NUMBER_CHARACTERS: usize = 24;
+
+/// What stands beside the number of a page.
+const PAGE_WORDS: [&str; 14] = [
+    "page", "pages", "p", "pg", "sheet", "folio", "of", "seite", "blatt", "von", "第", "页", "頁",
+    "共",
+];
 
 /// Height of a grid, relative to the page, from which it is taken for a frame.
 const MAXIMUM_GRID: f32 = 0.9;
@@ -33,24 +52,26 @@ const MAXIMUM_CHARACTERS: usize = 200;
 /// and of those that the tags of pages leave out.
 pub(super) fn remove(pages: &mut [PageText]) -> Vec<String> {
     let counts = count_keys(pages);
+    let is_pair = pages.len() == 2;
     let mut removed: Vec<String> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
     for (index, page) in pages.iter_mut().enumerate() {
         for line in zone_lines(page) {
             let keys = line.keys();
             let repeats = keys.iter().filter_map(|key| counts.get(key)).max();
-            if repeats.is_none_or(|repeats| *repeats < MINIMUM_PAGES) {
+            let repeats = repeats.copied().unwrap_or_default();
+            let is_running = repeats >= MINIMUM_PAGES && (index > 0 || line.is_number())
+                || line.is_apart && (repeats >= MINIMUM_PAGES || is_pair && repeats == 2);
+            if !is_running && !line.is_number_of(index + 1) {
                 continue;
             }
             let is_new = known.insert(line.text.clone());
-            if index > 0 || line.is_number() {
-                take(page, &line);
-                removed.extend(Some(line.original).filter(|_| {
-                    is_new
-                        && removed.len() < MAXIMUM_HANDED_BACK
-                        && line.text.chars().any(char::is_alphabetic)
-                }));
-            }
+            take(page, &line);
+            removed.extend(Some(line.original).filter(|_| {
+                is_new
+                    && removed.len() < MAXIMUM_HANDED_BACK
+                    && line.text.chars().any(char::is_alphabetic)
+            }));
         }
         for line in std::mem::take(&mut page.running) {
             let pattern = pattern(&line);
@@ -84,6 +105,10 @@ struct ZoneLine {
     /// With its numbers left out.
     text: String,
     baseline: f32,
+    area: Area,
+    size: f32,
+    /// One of few lines at the edge of the page with a gap to the text.
+    is_apart: bool,
     members: Vec<(f32, f32)>,
 }
 
@@ -96,6 +121,22 @@ impl ZoneLine {
             .into_iter()
             .map(|place| (self.text.clone(), place))
             .collect()
+    }
+
+    /// Whether it is a lone number of its page: `7`, `- 7 -`, `Page 7`, `7 / 12`, `第 7 页`.
+    fn is_number_of(&self, page: usize) -> bool {
+        let numbers = self.original.split(|sign: char| !sign.is_ascii_digit());
+        let mut numbers = numbers.filter(|digits| !digits.is_empty());
+        let is_own = numbers
+            .next()
+            .is_some_and(|digits| digits == page.to_string());
+        let mut words = self.text.split(|sign: char| !sign.is_alphabetic());
+        let says_no_more = words.all(|word| word.is_empty() || PAGE_WORDS.contains(&word));
+        self.is_apart
+            && is_own
+            && numbers.count() <= 1
+            && says_no_more
+            && self.text.chars().count() <= MAXIMUM_NUMBER_CHARACTERS
     }
 
     fn is_number(&self) -> bool {
@@ -136,15 +177,47 @@ fn zone_lines(page: &PageText) -> Vec<ZoneLine> {
         } else {
             rows.len().saturating_sub(MAXIMUM_LINES)
         };
-        rows.iter()
+        let mut found: Vec<ZoneLine> = rows
+            .iter()
             .skip(skipped)
             .take(MAXIMUM_LINES)
             .filter_map(|row| zone_line(row))
-            .collect()
+            .collect();
+        mark_apart(&mut found, is_top);
+        found
     };
     let mut lines = side(true);
     lines.extend(side(false));
+    // Where a page has little else, its lines are its text.
+    let members: usize = lines.iter().map(|line| line.members.len()).sum();
+    if layer.segments.len() < members + MINIMUM_TEXT {
+        lines.iter_mut().for_each(|line| line.is_apart = false);
+    }
     lines
+}
+
+/// Marks the lines at the edge of the page that a gap parts from the others.
+fn mark_apart(lines: &mut [ZoneLine], is_top: bool) {
+    let inner_gap = |pair: &[ZoneLine]| match pair {
+        [above, below] => below.area.top - above.area.bottom > APART * below.size.min(above.size),
+        _ => false,
+    };
+    let gaps: Vec<bool> = lines.windows(2).map(inner_gap).collect();
+    let outer = if is_top {
+        gaps.iter()
+            .position(|is_gap| *is_gap)
+            .map_or(lines.len(), |at| at + 1)
+    } else {
+        let behind = gaps.iter().rposition(|is_gap| *is_gap);
+        behind.map_or(lines.len(), |at| lines.len() - at - 1)
+    };
+    if outer > MAXIMUM_APART {
+        return;
+    }
+    let first = if is_top { 0 } else { lines.len() - outer };
+    for line in lines.iter_mut().skip(first).take(outer) {
+        line.is_apart = true;
+    }
 }
 
 fn zone_line(row: &[Segment]) -> Option<ZoneLine> {
@@ -162,6 +235,9 @@ fn zone_line(row: &[Segment]) -> Option<ZoneLine> {
         original,
         text: pattern(&line.text),
         baseline: line.baseline,
+        area: line.area,
+        size: line.size,
+        is_apart: false,
         members,
     })
 }
@@ -205,7 +281,6 @@ fn take(page: &mut PageText, line: &ZoneLine) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pdf::geometry::Area;
     use crate::pdf::page_text::Layer;
 
     fn page(number: usize) -> PageText {
@@ -228,6 +303,8 @@ mod tests {
         let segments = vec![
             segment("The Book".into(), 30.0),
             segment(format!("text {number}"), 400.0),
+            segment("more".into(), 412.0),
+            segment("and more".into(), 424.0),
             segment(format!("{number}"), 780.0),
         ];
         PageText {
@@ -251,27 +328,41 @@ mod tests {
     }
 
     #[test]
-    fn repeated_lines_go_from_the_second_page_on() {
+    fn repeated_lines_go() {
         let mut pages: Vec<PageText> = (1..=4).map(page).collect();
-        assert!(
-            remove(&mut pages).is_empty(),
-            "the first page keeps the line"
-        );
+        assert_eq!(remove(&mut pages), ["The Book"]);
+        let left: Vec<_> = pages.iter().map(texts).collect();
+        assert!(left.iter().all(|texts| texts.len() == 3), "{left:?}");
+        let mut pair: Vec<PageText> = (1..=2).map(page).collect();
+        remove(&mut pair);
+        assert_eq!(pair.iter().flat_map(texts).count(), 6);
+        // A number that is the page's own says nothing more; a line that stands once stays.
+        let mut single = [page(1)];
+        remove(&mut single);
         assert_eq!(
-            pages.iter().map(texts).collect::<Vec<_>>(),
-            [
-                vec!["The Book", "text 1"],
-                vec!["text 2"],
-                vec!["text 3"],
-                vec!["text 4"]
-            ]
+            texts(&single[0]),
+            ["The Book", "text 1", "more", "and more"]
         );
-        let mut few: Vec<PageText> = (1..=2).map(page).collect();
-        remove(&mut few);
-        assert_eq!(few.iter().flat_map(texts).count(), 6);
-        let mut late: Vec<PageText> = std::iter::once(PageText::default())
-            .chain((1..=3).map(page))
-            .collect();
-        assert_eq!(remove(&mut late), ["The Book"]);
+    }
+
+    #[test]
+    fn the_first_page_keeps_its_letterhead() {
+        let with_head = |number| {
+            let mut page = page(number);
+            let first = page.layers[0].segments[0].clone();
+            for line in 1..=2 {
+                let mut next = first.clone();
+                next.text = format!("street {}", ["a", "b"][line - 1]);
+                next.baseline += 11.0 * line as f32;
+                next.area.top += 11.0 * line as f32;
+                next.area.bottom += 11.0 * line as f32;
+                page.layers[0].segments.push(next);
+            }
+            page
+        };
+        let mut pages: Vec<PageText> = (1..=3).map(with_head).collect();
+        remove(&mut pages);
+        let counts: Vec<_> = pages.iter().map(|page| texts(page).len()).collect();
+        assert_eq!(counts, [6, 3, 3]);
     }
 }

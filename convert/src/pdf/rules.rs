@@ -20,6 +20,9 @@ const MINIMUM_LENGTH: f32 = 6.0;
 const MAXIMUM_GAP: f32 = 3.0;
 const SAME_LINE: f32 = 1.5;
 
+/// Widths and heights of drawn signs of lists, in points.
+const DOT_SIZES: std::ops::Range<f32> = 1.2..9.0;
+
 /// How deep drawings within drawings are followed.
 const MAXIMUM_DEPTH: u8 = 4;
 
@@ -64,6 +67,8 @@ pub(super) struct Rules {
     pub horizontal: Vec<Rule>,
     /// From left to right.
     pub vertical: Vec<Rule>,
+    /// Small shapes as wide as high: the signs of lists are often drawn so.
+    pub dots: Vec<Area>,
     /// Share of the page that its largest picture covers.
     pub largest_picture: f32,
 }
@@ -233,6 +238,9 @@ impl Collector<'_> {
         else {
             return;
         };
+        if is_dot(area) && self.rules.dots.len() < MAXIMUM_RULES {
+            self.rules.dots.push(area);
+        }
         if area.height() <= MAXIMUM_THICKNESS || area.width() <= MAXIMUM_THICKNESS {
             self.line(area);
             return;
@@ -263,6 +271,13 @@ impl Collector<'_> {
             });
         }
     }
+}
+
+fn is_dot(area: Area) -> bool {
+    let (width, height) = (area.width(), area.height());
+    DOT_SIZES.contains(&width)
+        && DOT_SIZES.contains(&height)
+        && (width - height).abs() < 0.35 * width
 }
 
 struct Point {
@@ -303,6 +318,7 @@ fn tidied(mut rules: Rules, height: f32) -> Rules {
     Rules {
         horizontal: merged(rules.horizontal),
         vertical: merged(rules.vertical),
+        dots: rules.dots,
         largest_picture: rules.largest_picture,
     }
 }

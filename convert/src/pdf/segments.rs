@@ -2,8 +2,8 @@
 //! layout moves about.
 
 use super::characters::{Character, Glyph};
+use super::cuts::{self, Cut};
 use super::geometry::Area;
-use super::lists;
 use super::rules::Rules;
 use super::unicode;
 use crate::escape::is_wide;
@@ -18,12 +18,6 @@ const NUMBER_GAP: f32 = 0.15;
 
 /// Gap that parts bold from other letters: a label and what it names.
 const LABEL_GAP: f32 = 0.55;
-
-/// Widest gap between the sign of a list item and its text, in sizes.
-const MARKER_GAP: f32 = 4.5;
-
-/// Most pairs of signs and texts of a page that are compared.
-const MAXIMUM_COMPARISONS: usize = 20_000_000;
 
 /// Fewest letters of a spaced word (`W O R D`), and how much wider than between its letters the gap
 /// between two of them is.
@@ -47,14 +41,22 @@ pub(super) struct Segment {
     pub bold: usize,
     /// The first one is bold.
     pub starts_bold: bool,
+    /// Those of them that are drawn aslant.
+    pub italic: usize,
     /// Those of them in a font of one width.
     pub fixed: usize,
+    /// Those of them that are as wide as high, as Chinese ones are.
+    pub wide: usize,
+    /// The colour of all of them; `None` of several.
+    pub colour: Option<u32>,
     /// Stands for the name of the font of its first letter.
     pub font: u32,
     /// Written from right to left.
     pub is_right_to_left: bool,
     /// Ends with the hyphen of a parted word.
     pub ends_with_hyphen: bool,
+    /// Where it may be parted if the lines around it are, from left to right.
+    pub cuts: Vec<Cut>,
 }
 
 impl Segment {
@@ -66,6 +68,16 @@ impl Segment {
     /// Whether all of it is in a font of one width.
     pub(super) fn is_fixed(&self) -> bool {
         self.fixed * 10 >= self.characters * 9 && self.characters > 0
+    }
+
+    /// Whether all of it is drawn aslant, but for a stray sign.
+    pub(super) fn is_italic(&self) -> bool {
+        self.italic * 10 >= self.characters * 9 && self.characters > 0
+    }
+
+    /// Whether all but wide characters is in a font of one width: code with a comment in Chinese.
+    pub(super) fn is_fixed_or_wide(&self) -> bool {
+        (self.fixed + self.wide) * 10 >= self.characters * 9 && self.characters > 0
     }
 }
 
@@ -82,7 +94,7 @@ fn of_line(line: &[Glyph], quarters: Option<u8>, rules: &Rules) -> Vec<Segment> 
     let mut segments = Vec::new();
     let is_right_to_left = is_mostly_right_to_left(line);
     let line = &if is_right_to_left {
-        with_ligatures(line)
+        in_logical_order(with_ligatures(line))
     } else {
         line.to_vec()
     };
@@ -107,47 +119,6 @@ fn of_line(line: &[Glyph], quarters: Option<u8>, rules: &Rules) -> Vec<Segment> 
     }
     segments.extend(builder.finish());
     segments
-}
-
-/// Joins signs of list items that stand alone with the text beside them, so that both move
-/// together.
-pub(super) fn with_markers(segments: Vec<Segment>, rules: &Rules) -> Vec<Segment> {
-    let (markers, mut texts): (Vec<_>, Vec<_>) = segments
-        .into_iter()
-        .partition(|segment| lists::is_marker(segment.text.trim()));
-    let mut lonely = Vec::new();
-    let compared = MAXIMUM_COMPARISONS.checked_div(texts.len()).unwrap_or(0);
-    for (index, marker) in markers.into_iter().enumerate() {
-        if index >= compared {
-            lonely.push(marker);
-            continue;
-        }
-        let distance = |text: &Segment| text.area.left - marker.area.right;
-        let is_beside = |text: &&mut Segment| {
-            let is_near = (-1.0..MARKER_GAP * text.size).contains(&distance(text))
-                && text.area.shared_height(marker.area) > 0.4 * marker.area.height();
-            is_near
-                && !text.is_right_to_left
-                && !rules.part(marker.area.right, text.area.left, marker.area.middle())
-        };
-        match texts
-            .iter_mut()
-            .filter(is_beside)
-            .min_by(|one, other| distance(one).total_cmp(&distance(other)))
-        {
-            Some(text) => {
-                text.text = format!("{} {}", marker.text.trim(), text.text);
-                text.area = text.area.joined(Area {
-                    top: text.area.top,
-                    bottom: text.area.bottom,
-                    ..marker.area
-                });
-            }
-            None => lonely.push(marker),
-        }
-    }
-    texts.extend(lonely);
-    texts
 }
 
 fn is_mostly_right_to_left(line: &[Glyph]) -> bool {
@@ -175,6 +146,23 @@ fn with_ligatures(line: &[Glyph]) -> Vec<Glyph> {
     line.chunk_by(is_one_glyph)
         .flat_map(|glyph| glyph.iter().rev().copied())
         .collect()
+}
+
+/// Words from right to left whose letters come from left to right, as some programs draw them,
+/// turned.
+fn in_logical_order(mut line: Vec<Glyph>) -> Vec<Glyph> {
+    let is_letter = |glyph: &Glyph| match glyph {
+        Glyph::Drawn(character) => unicode::is_right_to_left(character.value),
+        _ => false,
+    };
+    for word in line.chunk_by_mut(|one, other| is_letter(one) && is_letter(other)) {
+        if let [Glyph::Drawn(first), .., Glyph::Drawn(last)] = &*word
+            && first.area.left < last.area.left
+        {
+            word.reverse();
+        }
+    }
+    line
 }
 
 /// White space before the next character.
@@ -232,7 +220,9 @@ impl Builder {
             return true;
         }
         if self.segment.is_right_to_left {
-            return false;
+            let both = [last.value, next.value];
+            let gap = last.area.left - next.area.right;
+            return gap > MAXIMUM_GAP * size && both.into_iter().all(unicode::is_right_to_left);
         }
         let gap = next.area.left - last.area.right;
         let is_backwards = next.area.left < last.area.left - 0.5 * size;
@@ -252,6 +242,12 @@ impl Builder {
         if self.last.is_some() {
             self.is_spaced &= self.owed == Owed::Found;
             self.letter_gaps.push(gap);
+        }
+        let is_in_link = character.link.is_some() && character.link == self.link;
+        // In letters of one width every space is that wide.
+        let can_be_cut = !self.segment.is_right_to_left && !is_in_link && !character.style.is_fixed;
+        if can_be_cut && gap > cuts::NARROWEST * character.style.size {
+            self.cut(character);
         }
         if character.link != self.link {
             self.close_link();
@@ -293,6 +289,15 @@ impl Builder {
         is_wide && gap < 0.8 * next.style.size
     }
 
+    /// Notes that the text so far may be parted from what follows.
+    fn cut(&mut self, next: &Character) {
+        let (segment, Some(last)) = (&mut self.segment, &self.last) else {
+            return;
+        };
+        let so_far = Cut::behind(segment, last.area.right, next.area.left);
+        segment.cuts.push(so_far);
+    }
+
     fn count(&mut self, character: &Character) {
         let segment = &mut self.segment;
         segment.area = if segment.characters == 0 {
@@ -304,9 +309,15 @@ impl Builder {
             segment.baseline = character.baseline;
             segment.font = character.style.font;
             segment.starts_bold = character.style.is_bold;
+            segment.colour = Some(character.style.colour);
+        }
+        if segment.colour != Some(character.style.colour) {
+            segment.colour = None;
         }
         segment.characters += 1;
         segment.bold += usize::from(character.style.is_bold);
+        segment.italic += usize::from(character.style.is_italic);
+        segment.wide += usize::from(is_wide(character.value) && !character.style.is_fixed);
         segment.fixed += usize::from(character.style.is_fixed);
         if !segment.text.contains(' ') {
             self.first_word += 1;
@@ -349,6 +360,7 @@ impl Builder {
             && segment.characters == self.letter_gaps.len() + 1
         {
             segment.text = unspaced(&segment.text, &self.letter_gaps);
+            segment.cuts.clear();
         }
         segment.size = self
             .sizes
@@ -362,6 +374,7 @@ impl Builder {
         {
             let rest = segment.text.split_once(' ').map_or("", |(_, rest)| rest);
             segment.text = format!("• {rest}").trim_end().to_owned();
+            segment.cuts.clear();
         }
         Some(segment)
     }
@@ -447,8 +460,16 @@ mod tests {
     }
 
     #[test]
+    fn words_drawn_backwards_are_turned() {
+        assert_eq!(
+            texts(&glyphs("\u{62A}\u{628} \u{62C}", 5.0)),
+            ["\u{628}\u{62A} \u{62C}"]
+        );
+    }
+
+    #[test]
     fn ligatures_keep_their_order() {
-        let mut line = glyphs("\u{627}\u{644}\u{62D}", 5.0);
+        let mut line = glyphs("\u{627}\u{644}\u{62D}", -5.0);
         if let [Glyph::Drawn(one), Glyph::Drawn(other), _] = line.as_mut_slice() {
             other.area = one.area;
         }

@@ -56,6 +56,21 @@ pub(super) fn take(segments: Vec<Segment>, rules: &Rules) -> (Vec<Table>, Vec<Se
     (tables, rest)
 }
 
+/// Puts the cells of a table that is read from right to left in that order.
+pub(super) fn turn_if_right_to_left<'a>(
+    rows: &mut [Vec<String>],
+    segments: impl Iterator<Item = &'a Segment>,
+) {
+    let (mut right_to_left, mut all) = (0, 0);
+    for segment in segments {
+        right_to_left += usize::from(segment.is_right_to_left);
+        all += usize::from(segment.text.chars().any(char::is_alphabetic));
+    }
+    if right_to_left * 2 > all {
+        rows.iter_mut().for_each(|row| row.reverse());
+    }
+}
+
 /// Places of all grids on a page, tables or not.
 pub(super) fn places(rules: &Rules) -> Vec<Area> {
     grids(rules).iter().map(Grid::area).collect()
@@ -253,7 +268,8 @@ fn table(grid: &Grid, segments: &[Segment]) -> Option<Table> {
     for row in cells.chunks(column_count) {
         rows.extend(row_texts(row, &widths));
     }
-    let rows = without_empty(rows);
+    let mut rows = without_empty(rows);
+    turn_if_right_to_left(&mut rows, segments.iter());
     let is_table = rows.len() >= 2 && rows.first().is_some_and(|row| row.len() >= 2);
     is_table.then(|| Table {
         area: grid.area(),

@@ -1,11 +1,12 @@
 //! What tags tell as the blocks that geometry makes, too.
 
 use crate::pdf::blocks::{self, Block, Item, Paragraph};
+use crate::pdf::code;
 use crate::pdf::geometry::Area;
 use crate::pdf::lines::{self, Line};
 use crate::pdf::lists::{self, Marker};
+use crate::pdf::markers::with_markers;
 use crate::pdf::rules::Rules;
-use crate::pdf::segments::with_markers;
 use crate::pdf::statistics::Statistics;
 use crate::pdf::tables::Table;
 
@@ -91,7 +92,7 @@ impl Writer<'_> {
             })),
             Told::Code(_) => {
                 let lines: Vec<&Line> = lines.iter().collect();
-                self.blocks.push(Block::Code(blocks::code(&lines)));
+                self.blocks.push(Block::Code(code::texts(&lines)));
             }
             Told::Description(text) => self.blocks.push(Block::Paragraph(Paragraph {
                 text,
@@ -106,7 +107,7 @@ impl Writer<'_> {
         let lines = std::mem::take(&mut self.code);
         if !lines.is_empty() {
             let lines: Vec<&Line> = lines.iter().collect();
-            self.blocks.push(Block::Code(blocks::code(&lines)));
+            self.blocks.push(Block::Code(code::texts(&lines)));
         }
     }
 
@@ -129,6 +130,10 @@ fn as_told(block: Block) -> Block {
         Block::Paragraph(paragraph) => Block::Paragraph(Paragraph {
             is_told: true,
             ..paragraph
+        }),
+        Block::Item(item) => Block::Item(Item {
+            paragraph: None,
+            ..item
         }),
         other => other,
     }
@@ -162,5 +167,10 @@ fn item(label: &str, text: String, depth: usize) -> Item {
         }
         _ => ("-".to_owned(), shown),
     };
-    Item { marker, text, left }
+    Item {
+        marker,
+        text,
+        left,
+        paragraph: None,
+    }
 }

@@ -6,7 +6,7 @@
 
 OUT gets PART/NAME.STYLE.tags.pdf, PART/NAME.STYLE.bare.pdf and PART/truth.jsonl. The bare file is the same one without structure tree and outline, as
 a printer driver would write it. `--sources` limits the Markdown files, spread over the folders by their hash; as many as a third of them are generated beside
-them. Each source is rendered in `--styles` styles of its part, chosen by its hash.
+them, and Arabic ones for the styles that run from right to left. Each source is rendered in `--styles` styles of its part, chosen by its hash.
 """
 import argparse
 import concurrent.futures
@@ -19,6 +19,8 @@ import pikepdf
 
 import renderers
 import sources
+
+ARABIC = "arabic"
 
 
 def digest(text):
@@ -33,6 +35,7 @@ def chosen(arguments):
     found.sort(key=lambda source: digest(source[0]))
     found = found[:arguments.sources]
     found += [(f"generated/{number}", sources.generated(number)) for number in range(arguments.sources // 3)]
+    found += [(f"{ARABIC}/{number}", sources.generated(number, sources.ARABIC)) for number in range(arguments.sources // 6)]
     return [(name, blocks) for name, blocks in found if sources.part(name) == arguments.part]
 
 
@@ -68,15 +71,20 @@ def main():
     parser.add_argument("--chromium", default="chromium")
     parser.add_argument("--sources", type=int, default=60)
     parser.add_argument("--styles", type=int, default=4)
+    parser.add_argument("--later", action="store_true", help="only the styles that came later")
     parser.add_argument("--part", choices=["look", "scored"], default="scored")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     arguments.out = arguments.out.absolute()
     (arguments.out / arguments.part).mkdir(parents=True, exist_ok=True)
     styles = renderers.LOOK_STYLES if arguments.part == "look" else renderers.SCORED_STYLES
+    if arguments.later:
+        styles = [style for style in styles if style in renderers.LATER_STYLES]
     jobs = []
     for name, blocks in chosen(arguments):
-        own = sorted(styles, key=lambda style: digest(name + style))[:arguments.styles]
+        is_arabic = name.startswith(ARABIC)
+        fitting = [style for style in styles if style.endswith("-rtl") == is_arabic]
+        own = sorted(fitting, key=lambda style: digest(name + style))[:arguments.styles]
         jobs += [(name, blocks, style) for style in own]
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool, open(arguments.out / arguments.part / "truth.jsonl", "w", encoding="utf-8") as truth:
         pending = {pool.submit(make, *job, arguments): job for job in jobs}

@@ -1,14 +1,17 @@
-"""Blocks to PDF, by Chromium (HTML) and typst, in styles."""
+"""Blocks to PDF, by Chromium and WeasyPrint (HTML) and typst, in styles."""
+import hashlib
 import html
 import itertools
 import json
+import re
 import subprocess
 import tempfile
 import pathlib
 
 import typst
+import weasyprint
 
-PLAIN = {"page": "a4", "size": 10.5, "columns": 1, "font": "serif", "headings": "large", "numbered": False, "borders": "all", "head": True, "justify": False}
+PLAIN = {"page": "a4", "size": 10.5, "columns": 1, "font": "serif", "headings": "large", "numbered": False, "borders": "all", "head": True, "justify": False, "direction": "ltr"}
 LOOKS = {
     "report": {},
     "columns": {"columns": 2, "size": 9, "borders": "rows", "justify": True},
@@ -17,9 +20,28 @@ LOOKS = {
     "capitals": {"headings": "capitals", "borders": "rows", "justify": True},
     "bare": {"head": False, "font": "sans", "size": 12, "borders": "none"},
 }
-# typst and Chromium for each look; the look at parts and the scored ones share no style.
-STYLES = {f"{renderer}-{look}": (renderer, PLAIN | values) for look, values in LOOKS.items() for renderer in ("chromium", "typst")}
-LOOK_STYLES = ["chromium-report", "typst-flat", "chromium-small", "typst-columns"]
+# Looks that came later: their styles are parted by hash, a third to look at.
+LATER = {
+    "landscape": {"page": "a4 landscape", "columns": 2, "size": 10, "headings": "bold", "numbered": True, "borders": "rows", "justify": True},
+    "letter": {"page": "letter", "size": 11, "headings": "italic", "head": "outer", "borders": "none", "justify": True},
+    "thesis": {"size": 11, "headings": "centred", "numbered": True, "borders": "rows", "head": "outer"},
+    "leaflet": {"page": "a5 landscape", "size": 9, "font": "sans", "headings": "colour", "head": False, "borders": "none"},
+    "rtl": {"font": "sans", "direction": "rtl"},
+}
+FIRST_STYLES = {f"{renderer}-{look}": (renderer, PLAIN | values) for look, values in LOOKS.items() for renderer in ("chromium", "typst")}
+LATER_STYLES = {f"weasyprint-{look}": ("weasyprint", PLAIN | values) for look, values in (LOOKS | LATER).items()}
+LATER_STYLES |= {f"{renderer}-{look}": (renderer, PLAIN | values) for look, values in LATER.items() for renderer in ("chromium", "typst")}
+STYLES = FIRST_STYLES | LATER_STYLES
+
+
+def may_be_looked_at(style):
+    if style in FIRST_STYLES:
+        return style in ("chromium-report", "typst-flat", "chromium-small", "typst-columns")
+    return hashlib.sha256(style.encode()).digest()[0] % 3 == 0
+
+
+# The look at parts and the scored ones share no style.
+LOOK_STYLES = [style for style in STYLES if may_be_looked_at(style)]
 SCORED_STYLES = [style for style in STYLES if style not in LOOK_STYLES]
 CJK = "WenQuanYi Zen Hei"
 RUNNING = "Running head of the yearbook"
@@ -32,9 +54,13 @@ def render(blocks, title, style, out, chromium):
         source = typst_source(blocks, title, look)
         out.write_bytes(typst.compile(source.encode(), format="pdf"))
         return
+    text = html_page(blocks, title, look, has_notes=renderer == "weasyprint")
+    if renderer == "weasyprint":
+        weasyprint.HTML(string=text).write_pdf(out, pdf_tags=True)
+        return
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder) / "page.html"
-        page.write_text(html_page(blocks, title, look), encoding="utf-8")
+        page.write_text(text, encoding="utf-8")
         command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", "--generate-pdf-document-outline",
                    f"--user-data-dir={folder}/profile", f"--print-to-pdf={out}", page.as_uri()]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
@@ -52,21 +78,38 @@ def numbers(blocks, look):
         yield ".".join(map(str, counts[:level])) + " " if look["numbered"] else ""
 
 
-# Chromium
+# Chromium and WeasyPrint
 
-def html_page(blocks, title, look):
-    heading = {
-        "large": "h1{font-size:2em}h2{font-size:1.5em}h3{font-size:1.2em}",
-        "bold": "h1,h2,h3,h4,h5,h6{font-size:1em;font-weight:bold;margin:1em 0 .3em}",
-        "colour": "h1,h2,h3,h4,h5,h6{font-weight:normal;color:#06a;font-size:1.15em}h1{font-size:1.5em}",
-        "capitals": "h1,h2,h3,h4,h5,h6{font-variant:small-caps;font-weight:normal;font-size:1.2em}h1{font-size:1.6em}",
-    }[look["headings"]]
-    borders = {"all": "td,th{border:1px solid #000}", "rows": "tr{border-bottom:1px solid #000}", "none": ""}[look["borders"]]
-    running = f'@top-center{{content:"{RUNNING}"}}@bottom-center{{content:"{FOOT} " counter(page)}}' if look["head"] else ""
+HTML_HEADINGS = {
+    "large": "h1{font-size:2em}h2{font-size:1.5em}h3{font-size:1.2em}",
+    "bold": "h1,h2,h3,h4,h5,h6{font-size:1em;font-weight:bold;margin:1em 0 .3em}",
+    "colour": "h1,h2,h3,h4,h5,h6{font-weight:normal;color:#06a;font-size:1.15em}h1{font-size:1.5em}",
+    "capitals": "h1,h2,h3,h4,h5,h6{font-variant:small-caps;font-weight:normal;font-size:1.2em}h1{font-size:1.6em}",
+    "italic": "h1,h2,h3,h4,h5,h6{font-size:1em;font-style:italic;margin:1.2em 0 .4em}h1{font-size:1.2em;font-style:normal}h3{font-weight:normal}",
+    "centred": "h1,h2{text-align:center;text-transform:uppercase;font-size:1em}h1{font-size:1.3em}h3{font-size:1em}",
+}
+HTML_BORDERS = {"all": "td,th{border:1px solid #000}", "rows": "tr{border-bottom:1px solid #000}", "none": ""}
+
+
+def html_running(look):
+    """Running heads and feet: centred, or at the outer side of right and left pages."""
+    head, foot = f'content:"{RUNNING}"', f'content:"{FOOT} " counter(page)'
+    if not look["head"]:
+        return ""
+    if look["head"] == "outer":
+        return (f"@page:right{{@top-right{{{head}}}@bottom-right{{{foot}}}}}"
+                f"@page:left{{@top-left{{{head}}}@bottom-left{{{foot}}}}}")
+    return f"@page{{@top-center{{{head}}}@bottom-center{{{foot}}}}}"
+
+
+def html_page(blocks, title, look, has_notes):
+    """The page; with `has_notes` footnotes stand at the foot of their page, else at the end."""
     family = "'DejaVu Serif'" if look["font"] == "serif" else "'DejaVu Sans'"
-    style = (f"@page{{size:{look['page']};margin:20mm;{running}}}body{{font:{look['size']}pt {family},'{CJK}';column-count:{look['columns']};"
-             f"text-align:{'justify' if look['justify'] else 'left'}}}{heading}table{{border-collapse:collapse}}td,th{{padding:2px 8px;text-align:left}}{borders}"
-             "pre,code{font-family:'DejaVu Sans Mono'}pre{white-space:pre-wrap}")
+    style = (f"@page{{size:{look['page']};margin:20mm;}}{html_running(look)}"
+             f"body{{font:{look['size']}pt {family},'{CJK}';column-count:{look['columns']};direction:{look['direction']};"
+             f"text-align:{'justify' if look['justify'] else 'start'}}}{HTML_HEADINGS[look['headings']]}"
+             f"table{{border-collapse:collapse}}td,th{{padding:2px 8px;text-align:start}}{HTML_BORDERS[look['borders']]}"
+             "pre,code{font-family:'DejaVu Sans Mono'}pre{white-space:pre-wrap}.note{float:footnote}")
     body, notes = [], []
     before = numbers(blocks, look)
     for is_list, group in itertools.groupby(blocks, lambda block: block["kind"] == "item"):
@@ -74,7 +117,10 @@ def html_page(blocks, title, look):
             body.append(html_list(list(group), 0, notes))
             continue
         body += [html_block(block, before, notes) for block in group]
-    body += [f"<p>{index}. {html.escape(note)}</p>" for index, note in enumerate(notes, 1)]
+    if has_notes:
+        body = [re.sub(r"<sup>(\d+)</sup>", lambda found: f"<span class=note>{html.escape(notes[int(found[1]) - 1])}</span>", part) for part in body]
+    else:
+        body += [f"<p>{index}. {html.escape(note)}</p>" for index, note in enumerate(notes, 1)]
     return f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title><style>{style}</style><body>{''.join(body)}"
 
 
@@ -135,12 +181,18 @@ def typst_source(blocks, title, look):
         "bold": f"#show heading: set text(size: {look['size']}pt)",
         "colour": "#show heading: set text(weight: \"regular\", fill: rgb(\"#0066aa\"))",
         "capitals": "#show heading: it => smallcaps(text(weight: \"regular\", it))",
+        "italic": f"#show heading: set text(size: {look['size']}pt, style: \"italic\")",
+        "centred": "#show heading.where(level: 1): set align(center)\n#show heading.where(level: 2): set align(center)\n"
+                   f"#show heading: set text(size: {look['size']}pt)",
     }[look["headings"]]
     stroke = {"all": "0.5pt", "rows": "(x: none, y: 0.5pt)", "none": "none"}[look["borders"]]
     family = "Libertinus Serif" if look["font"] == "serif" else "DejaVu Sans"
-    running = f", header: align(center)[{RUNNING}], footer: context align(center)[{FOOT} #counter(page).display()]" if look["head"] else ""
-    lines = [f"#set document(title: {quoted(title)})", f"#set page(paper: \"{look['page']}\", columns: {look['columns']}{running})",
-             f"#set text(size: {look['size']}pt, font: (\"{family}\", \"{CJK}\"))", f"#set par(justify: {str(look['justify']).lower()})",
+    side = "if calc.odd(here().page()) { right } else { left }" if look["head"] == "outer" else "center"
+    foot = f"[{FOOT} #counter(page).display()]"
+    running = f", header: context align({side}, [{RUNNING}]), footer: context align({side}, {foot})" if look["head"] else ""
+    paper, *flipped = look["page"].replace("letter", "us-letter").split()
+    lines = [f"#set document(title: {quoted(title)})", f"#set page(paper: \"{paper}\", flipped: {str(bool(flipped)).lower()}, columns: {look['columns']}{running})",
+             f"#set text(size: {look['size']}pt, dir: {look['direction']}, font: (\"{family}\", \"{CJK}\", \"DejaVu Sans\"))", f"#set par(justify: {str(look['justify']).lower()})",
              f"#set table(stroke: {stroke})", "#show raw: set text(font: (\"DejaVu Sans Mono\", \"" + CJK + "\"))", heading]
     before = numbers(blocks, look)
     for is_list, group in itertools.groupby(blocks, lambda block: block["kind"] == "item"):

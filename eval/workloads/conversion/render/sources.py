@@ -16,6 +16,7 @@ MOST_BLOCKS = 150
 FEWEST_BLOCKS = 12
 ENGLISH = ("the of station antenna signal channel measured power receiver carrier between network handover each cell report value during band test first "
            "configured timer result gain noise link budget site filter phase").split()
+ARABIC = "محطة هوائي إشارة قناة قياس قدرة مستقبل شبكة تسليم خلية تقرير قيمة نطاق اختبار أول مؤقت نتيجة ضجيج وصلة ميزانية موقع مرشح طور".split()
 CHINESE = "基站信号天线频率网络测量接收功率信道小区切换配置参数报告数据终端协议用户连接时间结果系统传输带宽滤波增益噪声路径损耗"
 
 
@@ -104,16 +105,16 @@ def files(folder):
             yield path.relative_to(folder).as_posix(), blocks
 
 
-def generated(number):
-    """A document by chance: sections with prose, lists, tables with merged cells, code and footnotes, in English or Chinese."""
+def generated(number, vocabulary=ENGLISH):
+    """A document by chance: sections with prose, lists, tables with merged cells, code and footnotes, in English or Chinese, or words of the vocabulary."""
     chance = random.Random(number)
-    is_chinese = number % 3 == 0
+    is_chinese = number % 3 == 0 and vocabulary is ENGLISH
 
     def words(fewest, most):
         count = chance.randint(fewest, most)
         if is_chinese:
             return "".join(chance.choice(CHINESE) for _ in range(2 * count))
-        return " ".join(chance.choice(ENGLISH) for _ in range(count)).capitalize()
+        return " ".join(chance.choice(vocabulary) for _ in range(count)).capitalize()
 
     def prose():
         runs = [("plain", words(8, 30) + ("，" if is_chinese else ", ")), ("bold", words(1, 3)), ("plain", words(10, 60) + ("。" if is_chinese else "."))]

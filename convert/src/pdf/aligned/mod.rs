@@ -1,12 +1,19 @@
 //! Tables without lines in a region: rows whose pieces stand below each other. Only what is surely
 //! a table is taken.
+//!
+//! Runs of text are parted first where the lines around them are (`cuts`); rows that share
+//! columns are collected; lines that stand closer than the rows do are lines of one row (`cells`).
 
+mod cells;
+mod prose;
+
+use super::cuts;
 use super::geometry::Area;
-use super::lines::{self, Line};
-use super::lists;
 use super::segments::Segment;
-use super::tables::Table;
+use super::tables::{self, Table};
 use crate::slices::part;
+use cells::texts;
+use prose::{is_list, is_prose};
 
 /// Fewest rows of a table, and of one that has four columns or more, which begin at the same places
 /// in all rows.
@@ -19,10 +26,6 @@ const MAXIMUM_ROWS: usize = 400;
 /// Share of pieces that must stand below each other, and how exactly, in points.
 const ALIGNED_SHARE: f32 = 0.66;
 const SAME_EDGE: f32 = 3.0;
-
-/// Most characters of an average cell: longer ones are prose.
-const MAXIMUM_CELL_CHARACTERS: usize = 36;
-const MAXIMUM_CELL_CHARACTERS_OF_TWO: usize = 28;
 
 /// How much larger than the row above a headline is, relative.
 const HEADLINE_SIZE: f32 = 1.12;
@@ -40,7 +43,8 @@ pub(super) enum Part {
 }
 
 /// Finds the tables among the rows of a region.
-pub(super) fn parts(rows: Vec<Vec<Segment>>) -> Vec<Part> {
+pub(super) fn parts(uncut: Vec<Vec<Segment>>) -> Vec<Part> {
+    let rows = cuts::with_cuts(&uncut);
     let mut parts = Vec::new();
     let mut text: Vec<Vec<Segment>> = Vec::new();
     let mut index = 0;
@@ -63,7 +67,7 @@ pub(super) fn parts(rows: Vec<Vec<Segment>>) -> Vec<Part> {
                 index += length;
             }
             None => {
-                text.push(row.clone());
+                text.extend(uncut.get(index).cloned());
                 index += 1;
             }
         }
@@ -80,10 +84,14 @@ fn table_length(rows: &[Vec<Segment>]) -> usize {
     let (mut length, mut sure) = (0, 0);
     let mut last: Option<&[Segment]> = None;
     for row in rows.iter().take(MAXIMUM_ROWS) {
-        if last.is_some_and(|last| step(last, row) > MAXIMUM_STEP || is_headline(last, row)) {
+        let is_note = is_note(&columns, row);
+        let ends = |last: &[Segment]| {
+            step(last, row) > MAXIMUM_STEP
+                || (is_headline(last, row) && !starts_later(&columns, row))
+        };
+        if last.is_some_and(ends) {
             break;
         }
-        let is_note = is_note(&columns, row);
         let Some(next) = with_row(&columns, row) else {
             break;
         };
@@ -135,6 +143,13 @@ fn with_row(columns: &[Area], row: &[Segment]) -> Option<Vec<Area>> {
                 let column = next.get_mut(home)?;
                 *column = column.joined(segment.area);
             }
+            (Some(first), Some(second)) if spans(columns, first, segment) && row.len() >= 2 => {
+                for home in [first, second] {
+                    if std::mem::replace(taken.get_mut(home)?, true) {
+                        return None;
+                    }
+                }
+            }
             (None, _) if columns.is_empty() || row.len() >= 2 => next.push(segment.area),
             _ => return None,
         }
@@ -147,18 +162,27 @@ fn with_row(columns: &[Area], row: &[Segment]) -> Option<Vec<Area>> {
     (!overlap).then_some(next)
 }
 
+/// Whether a piece is a merged cell: it begins with its first column, of at least three.
+fn spans(columns: &[Area], first: usize, piece: &Segment) -> bool {
+    let begins = |column: &Area| (column.left - piece.area.left).abs() < SAME_EDGE;
+    columns.len() >= 3 && columns.get(first).is_some_and(begins)
+}
+
 fn overlaps(column: Area, piece: Area) -> bool {
     column.left < piece.right && piece.left < column.right
 }
 
 /// A single piece that begins with a column other than the first and runs on into the next ones.
 fn is_note(columns: &[Area], row: &[Segment]) -> bool {
-    let [piece] = row else { return false };
-    columns.len() >= 3
-        && columns
-            .iter()
-            .skip(1)
-            .any(|column| (column.left - piece.area.left).abs() < SAME_EDGE)
+    columns.len() >= 3 && row.len() == 1 && starts_later(columns, row)
+}
+
+/// Whether a row begins with a column other than the first.
+fn starts_later(columns: &[Area], row: &[Segment]) -> bool {
+    let begins = |column: &Area, piece: &Segment| (column.left - piece.area.left).abs() < SAME_EDGE;
+    let mut later = columns.iter().skip(1);
+    row.first()
+        .is_some_and(|piece| later.any(|column| begins(column, piece)))
 }
 
 /// The table of rows that share columns; `None` if they are prose, a list or a table of contents.
@@ -171,7 +195,8 @@ fn table(rows: &[Vec<Segment>]) -> Option<Table> {
         return None;
     }
     let area = Area::around(columns.iter().copied())?;
-    let texts = texts(rows, &columns);
+    let mut texts = texts(rows, &columns);
+    tables::turn_if_right_to_left(&mut texts, rows.iter().flatten());
     (texts.len() >= 2).then_some(Table { area, rows: texts })
 }
 
@@ -189,7 +214,7 @@ fn is_table(rows: &[Vec<Segment>], columns: &[Area]) -> bool {
         || full < minimum
         || full * 2 < rows.len()
         || is_list(rows)
-        || is_prose(rows, is_two)
+        || is_prose(rows, columns)
     {
         return false;
     }
@@ -198,29 +223,6 @@ fn is_table(rows: &[Vec<Segment>], columns: &[Area]) -> bool {
     !is_code
         && edge_share(rows, columns, false) >= ALIGNED_SHARE
         && (is_two || is_filled(rows, columns.len()))
-}
-
-/// The texts of the cells; a row that goes on with the one above is added to it.
-fn texts(rows: &[Vec<Segment>], columns: &[Area]) -> Vec<Vec<String>> {
-    let usual_step = usual_step(rows);
-    let mut texts: Vec<Vec<String>> = Vec::new();
-    let mut above: Option<&[Segment]> = None;
-    for row in rows {
-        let cells = cells(row, columns);
-        let is_continued = above.is_some_and(|above| {
-            is_note(columns, row) || continues(above, row, columns, usual_step)
-        });
-        match texts.last_mut().filter(|_| is_continued) {
-            Some(last) => last
-                .iter_mut()
-                .zip(cells)
-                .filter(|(_, cell)| !cell.is_empty())
-                .for_each(|(text, cell)| lines::append(text, &cell, false)),
-            None => texts.push(cells),
-        }
-        above = Some(row);
-    }
-    texts
 }
 
 /// Share of the pieces whose left edge, right edge or middle (only the left edge if so wanted) is
@@ -257,135 +259,7 @@ fn most_aligned(pieces: &[Area], edge: fn(Area) -> f32) -> usize {
         .unwrap_or(0)
 }
 
-/// Median step from row to row.
-fn usual_step(rows: &[Vec<Segment>]) -> f32 {
-    let mut steps: Vec<f32> = rows
-        .windows(2)
-        .filter_map(|pair| {
-            if let [above, below] = pair {
-                Some(step(above, below))
-            } else {
-                None
-            }
-        })
-        .collect();
-    steps.sort_by(f32::total_cmp);
-    steps.get(steps.len() / 2).copied().unwrap_or(1.2)
-}
-
-/// Whether a row goes on with the cells of the row above: it has no first cell, its cells are words
-/// (figures stand for themselves), and it follows closely or below cells that fill their columns.
-fn continues(above: &[Segment], row: &[Segment], columns: &[Area], usual_step: f32) -> bool {
-    let starts_later = columns
-        .first()
-        .is_some_and(|first| row.iter().all(|segment| segment.area.left > first.right));
-    let is_words = row
-        .iter()
-        .all(|segment| segment.text.chars().any(char::is_alphabetic));
-    if !starts_later || !is_words || row.len() * 2 > columns.len() || step(above, row) > 2.0 {
-        return false;
-    }
-    let is_close = step(above, row) < 0.85 * usual_step;
-    let is_below_full = |segment: &Segment| is_below_full(segment, above, columns);
-    is_close || row.iter().all(is_below_full)
-}
-
-/// Whether the cell above a segment fills its column.
-fn is_below_full(segment: &Segment, above: &[Segment], columns: &[Area]) -> bool {
-    let column = columns
-        .iter()
-        .find(|column| column.left < segment.area.right && segment.area.left < column.right);
-    let cell = above
-        .iter()
-        .find(|cell| cell.area.left < segment.area.right && segment.area.left < cell.area.right);
-    column
-        .zip(cell)
-        .is_some_and(|(column, cell)| cell.area.width() > 0.75 * column.width())
-}
-
-fn cells(row: &[Segment], columns: &[Area]) -> Vec<String> {
-    let home = |segment: &Segment| {
-        let shared = |column: &Area| {
-            column.right.min(segment.area.right) - column.left.max(segment.area.left)
-        };
-        let is_note = is_note(columns, std::slice::from_ref(segment)) && row.len() == 1;
-        let starts_here = columns
-            .iter()
-            .position(|column| is_note && (column.left - segment.area.left).abs() < SAME_EDGE);
-        starts_here.or_else(|| {
-            (0..columns.len()).max_by(|one, other| {
-                columns
-                    .get(*one)
-                    .map_or(f32::MIN, shared)
-                    .total_cmp(&columns.get(*other).map_or(f32::MIN, shared))
-            })
-        })
-    };
-    let homes: Vec<Option<usize>> = row.iter().map(home).collect();
-    let text = |column: usize| {
-        let inside: Vec<Segment> = row
-            .iter()
-            .zip(&homes)
-            .filter(|(_, home)| **home == Some(column))
-            .map(|(segment, _)| segment.clone())
-            .collect();
-        lines::line(&inside)
-            .map(|Line { text, .. }| text.trim().to_owned())
-            .unwrap_or_default()
-    };
-    (0..columns.len()).map(text).collect()
-}
-
 /// At least half of the cells have text.
 fn is_filled(rows: &[Vec<Segment>], columns: usize) -> bool {
     rows.iter().map(Vec::len).sum::<usize>() * 2 >= rows.len() * columns
-}
-
-fn is_list(rows: &[Vec<Segment>]) -> bool {
-    let marked = rows
-        .iter()
-        .filter(|row| {
-            row.first()
-                .is_some_and(|first| lists::is_marker(first.text.trim()))
-        })
-        .count();
-    let leaders = rows
-        .iter()
-        .filter(|row| row.iter().any(|segment| lists::has_leader(&segment.text)))
-        .count();
-    let numbered = rows
-        .iter()
-        .filter(|row| {
-            row.len() == 2
-                && row
-                    .first()
-                    .is_some_and(|first| is_section(first.text.trim()))
-        })
-        .count();
-    let full = rows.iter().filter(|row| row.len() >= 2).count();
-    marked * 2 > full || leaders * 2 > rows.len() || numbered * 2 > full
-}
-
-/// `3` or `2.1`: numbers before the entries of a list.
-fn is_section(text: &str) -> bool {
-    text.len() <= 6
-        && text.starts_with(|first: char| first.is_ascii_digit())
-        && text
-            .chars()
-            .all(|character| character.is_ascii_digit() || character == '.')
-}
-
-fn is_prose(rows: &[Vec<Segment>], is_two: bool) -> bool {
-    let cells: usize = rows.iter().map(Vec::len).sum();
-    let characters: usize = rows
-        .iter()
-        .flatten()
-        .map(|segment| segment.characters)
-        .sum();
-    let maximum = if is_two {
-        MAXIMUM_CELL_CHARACTERS_OF_TWO
-    } else {
-        MAXIMUM_CELL_CHARACTERS
-    };
-    characters > cells * maximum
 }

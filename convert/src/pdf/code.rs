@@ -1,0 +1,66 @@
+//! Lines of code in a region: which they are, and their text with its indentation.
+
+use super::blocks::step;
+use super::lines::Line;
+use super::statistics::Statistics;
+use super::unicode;
+
+/// Step to the next line of a block of code, in sizes.
+const CODE_STEP: f32 = 1.7;
+
+/// Which lines are code: those in letters of one width, and those between them whose comments are
+/// in Chinese.
+pub(super) fn lines_of(lines: &[&Line], statistics: &Statistics) -> Vec<bool> {
+    let mut code: Vec<bool> = lines.iter().map(|line| statistics.is_code(line)).collect();
+    let goes_on = |above: usize, below: usize, other: usize| {
+        let (Some(above), Some(below)) = (lines.get(above), lines.get(below)) else {
+            return false;
+        };
+        let is_like_code = lines.get(other).is_some_and(|line| line.is_fixed_or_wide);
+        is_like_code && (above.size - below.size).abs() < 0.5 && step(above, below) < CODE_STEP
+    };
+    for at in 1..lines.len() {
+        if code.get(at - 1) == Some(&true)
+            && goes_on(at - 1, at, at)
+            && let Some(is_code) = code.get_mut(at)
+        {
+            *is_code = true;
+        }
+    }
+    for at in (1..lines.len()).rev() {
+        if code.get(at) == Some(&true)
+            && goes_on(at - 1, at, at - 1)
+            && let Some(is_code) = code.get_mut(at - 1)
+        {
+            *is_code = true;
+        }
+    }
+    code
+}
+
+/// Lines of code with their indentation and the blank lines between them.
+pub(super) fn texts(lines: &[&Line]) -> Vec<String> {
+    let left = lines
+        .iter()
+        .map(|line| line.area.left)
+        .fold(f32::MAX, f32::min);
+    let mut code = Vec::new();
+    let mut last: Option<&Line> = None;
+    for line in lines {
+        let text: String = line
+            .text
+            .trim_end()
+            .chars()
+            .filter(|character| !unicode::is_mark(*character))
+            .collect();
+        let columns = ((line.area.left - left) / (0.6 * line.size.max(1.0)))
+            .round()
+            .clamp(0.0, 120.0) as usize;
+        if last.is_some_and(|last| step(last, line) > 1.9) {
+            code.push(String::new());
+        }
+        code.push(format!("{}{text}", " ".repeat(columns)));
+        last = Some(line);
+    }
+    code
+}

@@ -1,0 +1,177 @@
+//! Places where a run of text may be parted: gaps too narrow to part it by themselves, which do if
+//! the lines above and below have theirs at the same place, as tables without lines have.
+
+use super::geometry::Area;
+use super::segments::Segment;
+use super::unicode;
+
+/// Narrowest gap that is noted, in sizes of the letters; a usual space is narrower.
+pub(super) const NARROWEST: f32 = 0.5;
+
+/// Rows above and below that decide on a cut, those of them that must have a piece or a cut there, and how
+/// exactly, in points.
+const CUT_ROWS: usize = 5;
+const MINIMUM_CUT_ROWS: usize = 2;
+const SAME_CUT: f32 = 1.5;
+
+/// A gap in a run of text, and what the text before it adds up to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Cut {
+    /// Where the text before it ends and that behind it begins, in points.
+    pub left: f32,
+    pub right: f32,
+    /// Bytes of the text before it.
+    bytes: usize,
+    /// Its characters, and those of them that are bold, aslant, of one width, wide.
+    counts: [usize; 5],
+}
+
+impl Cut {
+    /// The gap from `left` to `right` behind what there is of a segment.
+    pub(super) fn behind(segment: &Segment, left: f32, right: f32) -> Self {
+        Self {
+            left,
+            right,
+            bytes: segment.text.len(),
+            counts: counts(segment),
+        }
+    }
+}
+
+fn counts(segment: &Segment) -> [usize; 5] {
+    [
+        segment.characters,
+        segment.bold,
+        segment.italic,
+        segment.fixed,
+        segment.wide,
+    ]
+}
+
+/// The parts of a segment between the cuts that are wanted, from left to right.
+pub(super) fn split(segment: &Segment, is_wanted: impl Fn(&Cut) -> bool) -> Vec<Segment> {
+    let whole = Cut::behind(segment, segment.area.right, segment.area.right);
+    let mut start = Cut {
+        right: segment.area.left,
+        ..Cut::default()
+    };
+    let mut parts = Vec::new();
+    for end in segment
+        .cuts
+        .iter()
+        .filter(|cut| is_wanted(cut))
+        .chain([&whole])
+    {
+        parts.extend(between(segment, &start, end));
+        start = end.clone();
+    }
+    if let Some(last) = parts.last_mut() {
+        last.ends_with_hyphen = segment.ends_with_hyphen;
+    }
+    parts
+}
+
+/// The part between two cuts; `None` of nothing.
+fn between(segment: &Segment, start: &Cut, end: &Cut) -> Option<Segment> {
+    let text = segment.text.get(start.bytes..end.bytes)?;
+    // The end of a link is written when the next character comes.
+    let is_end = |character| character == unicode::LINK_END;
+    let (text, closes) = (
+        text.trim_start_matches(is_end),
+        segment.text.get(end.bytes..)?,
+    );
+    let mut text = text.trim().to_owned();
+    if closes.starts_with(is_end) {
+        text.push(unicode::LINK_END);
+    }
+    let mut found = counts(segment);
+    for (count, (from, to)) in found.iter_mut().zip(start.counts.iter().zip(end.counts)) {
+        *count = to.saturating_sub(*from);
+    }
+    let [characters, bold, italic, fixed, wide] = found;
+    (characters > 0).then(|| Segment {
+        text,
+        area: Area {
+            left: start.right,
+            right: end.left,
+            ..segment.area
+        },
+        characters,
+        bold,
+        italic,
+        fixed,
+        wide,
+        starts_bold: bold * 2 > characters,
+        ends_with_hyphen: false,
+        cuts: Vec::new(),
+        ..segment.clone()
+    })
+}
+
+/// The rows with their runs of text parted at gaps below or above which other rows begin a piece.
+pub(super) fn with_cuts(rows: &[Vec<Segment>]) -> Vec<Vec<Segment>> {
+    let begins = |row: &Vec<Segment>, x: f32| {
+        let starts = row.iter().map(|piece| piece.area.left);
+        let cuts = row
+            .iter()
+            .flat_map(|piece| &piece.cuts)
+            .map(|cut| cut.right);
+        starts.chain(cuts).any(|start| (start - x).abs() < SAME_CUT)
+    };
+    let is_supported = |at: usize, x: f32| {
+        let first = at.saturating_sub(CUT_ROWS);
+        let around = rows.iter().enumerate().skip(first).take(2 * CUT_ROWS + 1);
+        let beginning = around.filter(|(other, row)| *other != at && begins(row, x));
+        beginning.count() >= MINIMUM_CUT_ROWS
+    };
+    let cut = |at: usize, piece: &Segment| {
+        if piece.cuts.is_empty() {
+            return vec![piece.clone()];
+        }
+        split(piece, |cut| is_supported(at, cut.right))
+    };
+    let of_row =
+        |(at, row): (usize, &Vec<Segment>)| row.iter().flat_map(|piece| cut(at, piece)).collect();
+    rows.iter().enumerate().map(of_row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_know_their_text_place_and_looks() {
+        let mut segment = Segment {
+            text: "name".to_owned(),
+            area: Area {
+                right: 20.0,
+                ..Area::default()
+            },
+            characters: 4,
+            bold: 4,
+            ..Segment::default()
+        };
+        let cut = Cut::behind(&segment, 20.0, 26.0);
+        segment.text.push_str(" value");
+        segment.area.right = 50.0;
+        segment.characters = 9;
+        segment.cuts.push(cut);
+        let parts = split(&segment, |_| true);
+        let seen: Vec<_> = parts
+            .iter()
+            .map(|part| {
+                (
+                    part.text.as_str(),
+                    part.area.left,
+                    part.area.right,
+                    part.is_bold(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            seen,
+            [("name", 0.0, 20.0, true), ("value", 26.0, 50.0, false)]
+        );
+        assert_eq!(split(&segment, |_| false).len(), 1);
+    }
+}

@@ -1,0 +1,129 @@
+//! Levels of headings: by the outline where it names headings of the same style, else by size,
+//! number, weight and order of appearance.
+
+use super::Found;
+use super::features::is_capitals;
+use super::numbers::number_depth;
+use crate::escape::is_wide;
+
+/// How much smaller the headings of the next level are, relative; smaller differences are none.
+const TIER_STEP: f32 = 0.96;
+
+/// Deepest level of Markdown.
+const MAXIMUM_LEVEL: u8 = 6;
+
+/// What decides on the level of a heading; the smaller is above the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    /// Sizes, the largest first.
+    tier: usize,
+    /// Parts of its number.
+    depth: u8,
+    is_light: bool,
+    is_small: bool,
+    is_slanted: bool,
+}
+
+/// The level of each heading, 1 to 6.
+pub(super) fn levels(found: &[Found]) -> Vec<u8> {
+    let ranks = ranks(found);
+    let mut order: Vec<Rank> = ranks.clone();
+    order.sort_unstable();
+    order.dedup();
+    let mut levels = Vec::with_capacity(order.len());
+    let mut above = 0;
+    for rank in &order {
+        let told = told_level(found, &ranks, *rank);
+        above = told
+            .unwrap_or((above + 1).max(rank.depth))
+            .min(MAXIMUM_LEVEL);
+        levels.push(above);
+    }
+    let level = |rank: &Rank| {
+        let at = order.binary_search(rank).ok();
+        at.and_then(|at| levels.get(at).copied()).unwrap_or(1)
+    };
+    let are_alike = order.len() == 1 && found.len() > 1;
+    let own = |(heading, rank): (&Found, &Rank)| {
+        // Headings that all look the same: the first one of the page is their title.
+        let is_below_title = are_alike && found.first().is_some_and(|first| first.is_first);
+        let level = level(rank) + u8::from(is_below_title && !heading.is_first);
+        heading.told.unwrap_or(level).clamp(1, MAXIMUM_LEVEL)
+    };
+    found.iter().zip(&ranks).map(own).collect()
+}
+
+fn ranks(found: &[Found]) -> Vec<Rank> {
+    let sizes = tiers(found);
+    let tier = |heading: &Found| {
+        let is_below = |size: &&f32| heading.looks.size < TIER_STEP * **size;
+        sizes.iter().filter(is_below).count()
+    };
+    let depths = depths(found, tier, sizes.len());
+    let rank = |heading: &Found| {
+        let (looks, tier) = (&heading.looks, tier(heading));
+        if let Some([least, _, ..]) = depths.get(tier).map(Vec::as_slice) {
+            return Rank {
+                tier,
+                depth: number_depth(&looks.text).max(*least),
+                ..Rank::default()
+            };
+        }
+        // What is larger than the text needs nothing else to be told from it.
+        if heading.is_large {
+            return Rank {
+                tier,
+                ..Rank::default()
+            };
+        }
+        // Chinese letters often have no bold font.
+        let has_weight = !looks.text.chars().any(is_wide);
+        Rank {
+            tier,
+            depth: 0,
+            is_light: has_weight && !looks.is_bold,
+            is_small: has_weight && !(is_capitals(&looks.text) && looks.text.contains(' ')),
+            is_slanted: looks.is_italic,
+        }
+    };
+    found.iter().map(rank).collect()
+}
+
+/// The depths of the numbers in each tier, in order: numbers tell levels where there are several.
+fn depths(found: &[Found], tier: impl Fn(&Found) -> usize, tiers: usize) -> Vec<Vec<u8>> {
+    let mut depths = vec![Vec::new(); tiers];
+    for heading in found {
+        let depth = number_depth(&heading.looks.text);
+        if let Some(known) = depths.get_mut(tier(heading)).filter(|_| depth > 0) {
+            known.push(depth);
+        }
+    }
+    for known in &mut depths {
+        known.sort_unstable();
+        known.dedup();
+    }
+    depths
+}
+
+/// The largest size of each tier, the largest first.
+fn tiers(found: &[Found]) -> Vec<f32> {
+    let mut sizes: Vec<f32> = found.iter().map(|heading| heading.looks.size).collect();
+    sizes.sort_by(|one, other| other.total_cmp(one));
+    sizes.dedup_by(|next, kept| *next >= TIER_STEP * *kept);
+    sizes
+}
+
+/// The level that the outline gives most headings of a rank.
+fn told_level(found: &[Found], ranks: &[Rank], rank: Rank) -> Option<u8> {
+    let mut counts = [0_usize; MAXIMUM_LEVEL as usize + 1];
+    let of_rank = found.iter().zip(ranks).filter(|(_, other)| **other == rank);
+    for level in of_rank.filter_map(|(heading, _)| heading.told) {
+        if let Some(count) = counts.get_mut(usize::from(level.min(MAXIMUM_LEVEL))) {
+            *count += 1;
+        }
+    }
+    let most = (1..=MAXIMUM_LEVEL)
+        .rev()
+        .max_by_key(|level| counts.get(usize::from(*level)))?;
+    (counts.get(usize::from(most)) > Some(&0)).then_some(most)
+}

@@ -1,0 +1,105 @@
+//! The numbers before headings: `2`, `3.1`, `Chapter 4`, `IV.`, `第五章`, `二、`.
+
+use crate::escape::is_wide;
+
+/// Deepest number that is told from the others.
+const MAXIMUM_DEPTH: usize = 6;
+
+/// How deep a heading is by its number: 1 for `2` and `Chapter 2`, 2 for `2.1`; 0 without a number.
+pub(in crate::pdf) fn number_depth(text: &str) -> u8 {
+    let text = text.trim_start();
+    chinese_depth(text)
+        .or_else(|| word_depth(text))
+        .or_else(|| decimal_depth(text))
+        .unwrap_or(0)
+}
+
+/// `第五章` and `二、` are of depth 1, `第二节` and `（三）` of depth 2.
+fn chinese_depth(text: &str) -> Option<u8> {
+    let is_numeral = |character: char| "一二三四五六七八九十百零〇".contains(character);
+    if text.starts_with('第') {
+        return text.chars().take(7).find_map(|character| match character {
+            '章' | '篇' | '部' => Some(1),
+            '节' | '節' => Some(2),
+            _ => None,
+        });
+    }
+    let inner = text.strip_prefix(['（', '(']);
+    let rest = inner.unwrap_or(text).trim_start_matches(is_numeral);
+    let has_numeral = rest.len() < inner.unwrap_or(text).len();
+    let depth = if inner.is_some() {
+        rest.starts_with(['）', ')']).then_some(2)
+    } else {
+        rest.starts_with('、').then_some(1)
+    };
+    depth.filter(|_| has_numeral)
+}
+
+/// `Chapter 4`, `Appendix A`, `IV. Results`.
+fn word_depth(text: &str) -> Option<u8> {
+    let (first, rest) = text.split_once(char::is_whitespace)?;
+    let second = rest.split_whitespace().next()?;
+    let names_part = matches!(
+        first.to_lowercase().as_str(),
+        "chapter" | "part" | "appendix" | "section" | "annex"
+    ) && second.len() <= 6;
+    let roman = first.strip_suffix('.').unwrap_or_default();
+    let is_roman = (1..=5).contains(&roman.len())
+        && roman
+            .chars()
+            .all(|letter| matches!(letter, 'I' | 'V' | 'X'));
+    (names_part || is_roman).then_some(1)
+}
+
+/// `2`, `2.`, `3.1`, `A.1`, and `3.1` right before a Chinese character.
+fn decimal_depth(text: &str) -> Option<u8> {
+    let is_label = |character: char| character.is_ascii_alphanumeric() || character == '.';
+    let end = text.find(|character| !is_label(character))?;
+    let (label, rest) = text.split_at_checked(end)?;
+    let parts: Vec<&str> = label.trim_end_matches('.').split('.').collect();
+    let after = rest.trim_start_matches([')', ':', '、', '．']);
+    let is_closed = label.ends_with('.') || after.len() < rest.len();
+    let is_parted = after.starts_with(char::is_whitespace)
+        || (after.starts_with(is_wide) && (is_closed || parts.len() > 1));
+    let is_number = |part: &&str| {
+        (1..=3).contains(&part.len()) && part.chars().all(|character| character.is_ascii_digit())
+    };
+    let (head, tail) = parts.split_first()?;
+    let is_letter = head.len() == 1
+        && head.starts_with(|letter: char| letter.is_ascii_uppercase())
+        && !tail.is_empty();
+    let is_numbered = (is_number(head) || is_letter) && tail.iter().all(is_number);
+    (is_parted && is_numbered && !after.trim().is_empty())
+        .then(|| parts.len().min(MAXIMUM_DEPTH) as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_depths() {
+        let depths = [
+            ("2 Two", 1),
+            ("2. Two", 1),
+            ("3.1 Three", 2),
+            ("A.1 Annex", 2),
+            ("Chapter 4 Four", 1),
+            ("IV. Results", 1),
+            ("第五章 标题", 1),
+            ("第二节", 2),
+            ("二、背景", 1),
+            ("（三）方法", 2),
+            ("3.1方法", 2),
+            ("2、方法", 1),
+            ("5月", 0),
+            ("Two", 0),
+            ("A. Author", 0),
+            ("2020.", 0),
+            ("1.5", 0),
+        ];
+        for (text, depth) in depths {
+            assert_eq!(number_depth(text), depth, "{text}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Tests of headings.
+
+use super::*;
+use crate::pdf::blocks::Surroundings;
+use crate::pdf::geometry::Area;
+
+/// A line of a region 400 points wide, with the space of a heading around it.
+fn looks(text: &str, size: f32) -> Paragraph {
+    Paragraph {
+        text: text.to_owned(),
+        lines: 1,
+        size,
+        area: Area {
+            right: (0.5 * size * text.len() as f32).min(400.0),
+            bottom: size,
+            ..Area::default()
+        },
+        around: Surroundings {
+            before: Some(1.7),
+            after: Some(1.2),
+            left: 0.0,
+            right: 400.0,
+        },
+        colour: Some(0),
+        ..Paragraph::default()
+    }
+}
+
+fn usual() -> Statistics {
+    Statistics {
+        body_size: 10.0,
+        ..Statistics::default()
+    }
+}
+
+fn prose() -> Block {
+    let text = "The stations slept for forty hours, and the load at five in the morning was as low \
+                as in the week before, so that nothing was changed.";
+    Block::Paragraph(Paragraph {
+        lines: 2,
+        ..looks(text, 10.0)
+    })
+}
+
+fn levels_of(headings: Vec<Paragraph>, bookmarks: &[Bookmark]) -> Vec<u8> {
+    let with_prose = |heading| [Block::Paragraph(heading), prose()];
+    let mut pages = vec![headings.into_iter().flat_map(with_prose).collect()];
+    mark(&mut pages, &[usual()], bookmarks);
+    let levels = pages.concat();
+    levels
+        .iter()
+        .filter_map(heading)
+        .map(|(level, _)| level)
+        .collect()
+}
+
+#[test]
+fn levels_come_from_outline_number_and_size() {
+    let headings = vec![
+        looks("The title of the trial", 20.0),
+        looks("1 One", 14.0),
+        looks("1.1 Inner", 14.0),
+        looks("Named by the outline", 10.0),
+    ];
+    let bookmarks = [Bookmark {
+        title: "Named by the outline".into(),
+        level: 4,
+        page: Some(0),
+    }];
+    assert_eq!(levels_of(headings, &bookmarks), [1, 2, 3, 4]);
+}
+
+#[test]
+fn the_first_of_headings_that_look_the_same_is_the_title() {
+    let bold = |text: &str| Paragraph {
+        is_bold: true,
+        ..looks(text, 10.0)
+    };
+    let headings = ["Night mode", "Settings", "Results"].map(bold).to_vec();
+    assert_eq!(levels_of(headings, &[]), [1, 2, 2]);
+}
+
+#[test]
+fn the_title_is_the_highest_heading() {
+    let mut pages = vec![vec![
+        Block::Paragraph(looks("A report", 12.0)),
+        prose(),
+        Block::Paragraph(looks("The title of the trial", 20.0)),
+        prose(),
+    ]];
+    mark(&mut pages, &[usual()], &[]);
+    assert_eq!(title(&pages).as_deref(), Some("The title of the trial"));
+}
+
+#[test]
+fn weights_and_features_have_the_same_names() {
+    let pages = vec![vec![Block::Paragraph(looks("Results", 14.0))]];
+    let statistics = [usual()];
+    let document = Document::of(&pages, &statistics);
+    let mut candidates = document.candidates();
+    let features = candidates.find_map(|candidate| document.features(&candidate));
+    let names: Vec<&str> = features
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(names, weights::WEIGHTS.map(|(name, _)| name));
+}
+
+/// What a line between paragraphs looks like, and whether it is a heading.
+#[test]
+fn headings_are_told_by_their_looks_and_text() {
+    let bold = |text: &str| Paragraph {
+        is_bold: true,
+        ..looks(text, 10.0)
+    };
+    let close = |paragraph: Paragraph| Paragraph {
+        around: Surroundings {
+            before: Some(1.3),
+            after: Some(1.3),
+            ..paragraph.around
+        },
+        ..paragraph
+    };
+    let cases = [
+        (looks("Results of the trial", 14.0), true),
+        (bold("Results of the trial"), true),
+        (bold("3.2 Results of the trial"), true),
+        (looks("2.1 Results of the trial", 12.0), true),
+        (bold("试验结果"), true),
+        (close(looks("Results of the trial", 10.0)), false),
+        (bold("Note that all of this is so."), false),
+        (bold("Figure 3: Results of the trial"), false),
+        (looks("as in the following:", 10.0), false),
+        (looks("12.5 %", 14.0), false),
+    ];
+    for (paragraph, is_heading) in cases {
+        let text = paragraph.text.clone();
+        let mut pages = vec![vec![prose(), Block::Paragraph(paragraph), prose(), prose()]];
+        mark(&mut pages, &[usual()], &[]);
+        let found = pages.concat().iter().filter_map(heading).count();
+        assert_eq!(found == 1, is_heading, "{text}");
+    }
+}

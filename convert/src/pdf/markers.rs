@@ -1,0 +1,153 @@
+//! Signs of list items that stand alone, printed or drawn, joined with the text beside them, so that
+//! both move together.
+
+use super::geometry::Area;
+use super::lists;
+use super::rules::Rules;
+use super::segments::Segment;
+
+/// Widest gap between the sign of a list item and its text, in sizes.
+const MARKER_GAP: f32 = 4.5;
+
+/// Most pairs of signs and texts of a page that are compared.
+const MAXIMUM_COMPARISONS: usize = 20_000_000;
+
+/// Widest gap between a drawn sign and its text, and its largest height, in sizes of the text.
+const DOT_GAP: f32 = 2.2;
+const DOT_SIZE: f32 = 0.75;
+
+/// Most drawn signs of a page: more of them are a diagram.
+const MAXIMUM_DOTS: usize = 300;
+
+/// Joins signs of list items that stand alone with the text beside them, so that both move
+/// together.
+pub(super) fn with_markers(segments: Vec<Segment>, rules: &Rules) -> Vec<Segment> {
+    let segments = with_dots(segments, rules);
+    let (markers, mut texts): (Vec<_>, Vec<_>) = segments
+        .into_iter()
+        .partition(|segment| lists::is_marker(segment.text.trim()));
+    let mut lonely = Vec::new();
+    let compared = MAXIMUM_COMPARISONS.checked_div(texts.len()).unwrap_or(0);
+    for (index, marker) in markers.into_iter().enumerate() {
+        if index >= compared {
+            lonely.push(marker);
+            continue;
+        }
+        let distance = |text: &Segment| text.area.left - marker.area.right;
+        let is_beside = |text: &&mut Segment| {
+            let is_near = (-1.0..MARKER_GAP * text.size).contains(&distance(text))
+                && text.area.shared_height(marker.area) > 0.4 * marker.area.height();
+            is_near
+                && !text.is_right_to_left
+                && !rules.part(marker.area.right, text.area.left, marker.area.middle())
+        };
+        match texts
+            .iter_mut()
+            .filter(is_beside)
+            .min_by(|one, other| distance(one).total_cmp(&distance(other)))
+        {
+            Some(text) => {
+                text.text = format!("{} {}", marker.text.trim(), text.text);
+                text.area = text.area.joined(Area {
+                    top: text.area.top,
+                    bottom: text.area.bottom,
+                    ..marker.area
+                });
+            }
+            None => lonely.push(marker),
+        }
+    }
+    texts.extend(lonely);
+    texts
+}
+
+/// Writes the signs that are drawn as shapes before the text on their right.
+fn with_dots(mut segments: Vec<Segment>, rules: &Rules) -> Vec<Segment> {
+    if rules.dots.len() > MAXIMUM_DOTS {
+        return segments;
+    }
+    for dot in &rules.dots {
+        let is_behind_text = segments.iter().any(|text| is_before_dot(text, *dot));
+        let nearest = segments
+            .iter_mut()
+            .filter(|text| is_beside_dot(text, *dot))
+            .min_by(|one, other| dot_gap(one, *dot).total_cmp(&dot_gap(other, *dot)));
+        let Some(text) = nearest else { continue };
+        let is_between = is_behind_text && !text.is_right_to_left;
+        if !is_between && lists::parse(&text.text).is_none() {
+            text.text = format!("• {}", text.text);
+            text.area.left = text.area.left.min(dot.left);
+            text.area.right = text.area.right.max(dot.right);
+            text.cuts.clear();
+        }
+    }
+    segments
+}
+
+fn is_beside_dot(text: &Segment, dot: Area) -> bool {
+    // Signs stand in the middle of small letters.
+    let height = (text.baseline - dot.middle()) / text.size.max(1.0);
+    (0.0..DOT_GAP * text.size).contains(&dot_gap(text, dot))
+        && (0.0..0.7).contains(&height)
+        && dot.height() < DOT_SIZE * text.size
+}
+
+/// From a drawn sign to the text that it would open, in points.
+fn dot_gap(text: &Segment, dot: Area) -> f32 {
+    if text.is_right_to_left {
+        dot.left - text.area.right
+    } else {
+        text.area.left - dot.right
+    }
+}
+
+/// Whether text ends right before a drawn sign, which then stands between words.
+fn is_before_dot(text: &Segment, dot: Area) -> bool {
+    let gap = dot.left - text.area.right;
+    text.area.shared_height(dot) > 0.0 && (-text.size..DOT_GAP * text.size).contains(&gap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(words: &str, left: f32) -> Segment {
+        let area = Area {
+            left,
+            right: left + 50.0,
+            top: 92.0,
+            bottom: 102.0,
+        };
+        Segment {
+            text: words.to_owned(),
+            area,
+            baseline: 100.0,
+            size: 10.0,
+            ..Segment::default()
+        }
+    }
+
+    #[test]
+    fn drawn_dots_open_items() {
+        let dot = Area {
+            left: 8.0,
+            right: 12.0,
+            top: 95.0,
+            bottom: 99.0,
+        };
+        let rules = Rules {
+            dots: vec![dot],
+            ..Rules::default()
+        };
+        let texts = |segments| {
+            let found = with_markers(segments, &rules).into_iter();
+            found.map(|segment| segment.text).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(vec![text("item", 20.0)]), ["• item"]);
+        assert_eq!(texts(vec![text("far", 60.0)]), ["far"]);
+        assert_eq!(
+            texts(vec![text("one", -45.0), text("two", 20.0)]),
+            ["one", "two"]
+        );
+    }
+}

@@ -1,0 +1,307 @@
+//! Tables whose rows are parted by drawn lines and whose columns are not: the text between lines of
+//! one width, one above the other, in columns that no run of text crosses.
+
+use super::cuts;
+use super::geometry::Area;
+use super::lines;
+use super::rules::{Rule, Rules};
+use super::segments::Segment;
+use super::tables::{self, Table};
+
+/// How far the ends of the lines of one table may differ, in points.
+const SAME_END: f32 = 2.5;
+
+/// Fewest lines of a table, and its narrowest width and highest row in points.
+const MINIMUM_RULES: usize = 3;
+const MINIMUM_WIDTH: f32 = 60.0;
+const MAXIMUM_ROW: f32 = 160.0;
+
+/// How much higher than the usual row what stands between two tables is, relative and in points.
+const WIDE_GAP: f32 = 3.0;
+const MINIMUM_WIDE_GAP: f32 = 40.0;
+
+/// Narrowest gap between two columns, in sizes of the letters.
+const MINIMUM_GAP: f32 = 0.5;
+
+/// One line of text of how many may cross a gap between columns: a merged cell.
+const CROSSING: usize = 8;
+
+/// Most lines of a page that are searched, and rows of a table.
+const MAXIMUM_RULES: usize = 1000;
+
+/// Share of rows that have text in two columns, in percent.
+const MINIMUM_FULL_PERCENT: usize = 60;
+
+/// Most lines of text of a row, on average: more of them are rows without lines between them.
+const MAXIMUM_LINES: usize = 4;
+
+/// Takes the text of such tables out of the segments.
+pub(super) fn take(segments: Vec<Segment>, rules: &Rules) -> (Vec<Table>, Vec<Segment>) {
+    let mut rest = segments;
+    let mut tables = Vec::new();
+    if rules.horizontal.len() > MAXIMUM_RULES {
+        return (tables, rest);
+    }
+    for stack in stacks(&rules.horizontal) {
+        let edges = with_head(&stack, &rest);
+        let (left, right) = (stack_left(&stack), stack_right(&stack));
+        let (top, bottom) = (
+            edges.first().copied().unwrap_or_default(),
+            edges.last().copied().unwrap_or_default(),
+        );
+        let area = Area {
+            left: left - SAME_END,
+            right: right + SAME_END,
+            top,
+            bottom,
+        };
+        let is_inside =
+            |segment: &Segment| area.contains(segment.area.centre(), segment.area.middle());
+        let (inside, outside): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_inside);
+        rest = outside;
+        match table(&inside, &edges) {
+            Some(rows) => tables.push(Table { area, rows }),
+            None => rest.extend(inside),
+        }
+    }
+    (tables, rest)
+}
+
+fn stack_left(stack: &[Rule]) -> f32 {
+    stack.first().map_or(0.0, |rule| rule.from)
+}
+
+fn stack_right(stack: &[Rule]) -> f32 {
+    stack.first().map_or(0.0, |rule| rule.to)
+}
+
+/// Lines of one width that follow each other from top to bottom.
+fn stacks(rules: &[Rule]) -> Vec<Vec<Rule>> {
+    let mut stacks: Vec<Vec<Rule>> = Vec::new();
+    for rule in rules
+        .iter()
+        .filter(|rule| rule.to - rule.from >= MINIMUM_WIDTH)
+    {
+        let goes_on = |stack: &&mut Vec<Rule>| {
+            stack.last().is_some_and(|last| {
+                (last.from - rule.from).abs() <= SAME_END
+                    && (last.to - rule.to).abs() <= SAME_END
+                    && rule.at - last.at <= MAXIMUM_ROW
+            })
+        };
+        match stacks.iter_mut().rev().find(goes_on) {
+            Some(stack) => stack.push(*rule),
+            None => stacks.push(vec![*rule]),
+        }
+    }
+    let mut parts: Vec<Vec<Rule>> = stacks.iter().flat_map(|stack| tables_of(stack)).collect();
+    parts.retain(|stack| stack.len() >= MINIMUM_RULES);
+    parts
+}
+
+/// The lines of each table among lines below each other: text between two tables makes a gap.
+fn tables_of(stack: &[Rule]) -> Vec<Vec<Rule>> {
+    let mut gaps: Vec<f32> = stack
+        .windows(2)
+        .filter_map(|pair| Some(pair.last()?.at - pair.first()?.at))
+        .collect();
+    gaps.sort_by(f32::total_cmp);
+    let usual = gaps.get(gaps.len() / 2).copied().unwrap_or_default();
+    let widest = (WIDE_GAP * usual).max(MINIMUM_WIDE_GAP);
+    stack
+        .chunk_by(|above, below| below.at - above.at <= widest)
+        .map(<[Rule]>::to_vec)
+        .collect()
+}
+
+/// Heights of the lines, and above them that of the head of the table where no line is drawn: the
+/// lowest text above the first line, if it stands as near to it as the text of the first row to the
+/// second.
+fn with_head(stack: &[Rule], segments: &[Segment]) -> Vec<f32> {
+    let mut edges: Vec<f32> = stack.iter().map(|rule| rule.at).collect();
+    let (left, right) = (stack_left(stack), stack_right(stack));
+    let (Some(first), Some(second)) = (edges.first().copied(), edges.get(1).copied()) else {
+        return edges;
+    };
+    let is_between = |segment: &&Segment, top: f32, bottom: f32| {
+        let area = segment.area;
+        (left - SAME_END..right + SAME_END).contains(&area.centre())
+            && (top..bottom).contains(&area.middle())
+    };
+    let row = segments
+        .iter()
+        .filter(|segment| is_between(segment, first, second))
+        .map(|segment| segment.area);
+    let Some(row) = Area::around(row) else {
+        return edges;
+    };
+    let space = (second - row.bottom).max(0.0) + 0.5 * row.height();
+    let head: Vec<&Segment> = segments
+        .iter()
+        .filter(|segment| is_between(segment, first - space - row.height(), first))
+        .collect();
+    let lowest = head.iter().map(|segment| segment.area.bottom);
+    let lowest = lowest.fold(f32::MIN, f32::max);
+    let is_near = first - lowest <= space;
+    let of_last_line = head
+        .iter()
+        .filter(|segment| segment.area.bottom > lowest - 2.0);
+    let last_line = Area::around(of_last_line.clone().map(|segment| segment.area));
+    if let Some(line) = last_line.filter(|_| is_near && of_last_line.count() >= 2) {
+        edges.insert(0, line.top - 1.0);
+    }
+    edges
+}
+
+/// The rows of cells between the edges; `None` if the text has no columns, or too little in them.
+fn table(segments: &[Segment], edges: &[f32]) -> Option<Vec<Vec<String>>> {
+    let pieces: Vec<Segment> = segments
+        .iter()
+        .flat_map(|segment| cuts::split(segment, |_| true))
+        .collect();
+    let columns = columns(&pieces)?;
+    let bands: Vec<Vec<Segment>> = edges
+        .windows(2)
+        .map(|edge| between(&pieces, edge))
+        .filter(|band| !band.is_empty())
+        .collect();
+    let lines: usize = bands
+        .iter()
+        .map(|band| lines::rows(band.clone()).len())
+        .sum();
+    if bands.len() < 2 || lines > bands.len() * MAXIMUM_LINES {
+        return None;
+    }
+    let mut rows: Vec<Vec<String>> = bands.iter().map(|band| cells(band, &columns)).collect();
+    let is_full = |row: &&Vec<String>| row.iter().filter(|cell| !cell.is_empty()).count() >= 2;
+    let full = rows.iter().filter(is_full).count();
+    tables::turn_if_right_to_left(&mut rows, segments.iter());
+    (full * 100 >= rows.len() * MINIMUM_FULL_PERCENT).then_some(rows)
+}
+
+fn between(pieces: &[Segment], edge: &[f32]) -> Vec<Segment> {
+    let (Some(top), Some(bottom)) = (edge.first(), edge.last()) else {
+        return Vec::new();
+    };
+    let is_inside = |piece: &&Segment| (*top..*bottom).contains(&piece.area.middle());
+    pieces.iter().filter(is_inside).cloned().collect()
+}
+
+/// Left edges of the columns: where hardly any run of text crosses a gap; `None` of fewer than two.
+fn columns(pieces: &[Segment]) -> Option<Vec<f32>> {
+    let mut ends: Vec<(f32, bool)> = Vec::new();
+    for piece in pieces {
+        ends.push((piece.area.left, true));
+        ends.push((piece.area.right, false));
+    }
+    // At one place what begins counts first, so that touching runs are no gap.
+    ends.sort_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)));
+    let size = pieces
+        .iter()
+        .map(|piece| piece.size)
+        .fold(f32::MAX, f32::min);
+    let allowed = lines::rows(pieces.to_vec()).len() / CROSSING;
+    let mut columns = vec![ends.first()?.0];
+    let (mut depth, mut gap_from): (usize, Option<f32>) = (0, None);
+    for (x, is_begin) in ends {
+        if is_begin {
+            if gap_from
+                .take()
+                .is_some_and(|from| x - from >= MINIMUM_GAP * size)
+            {
+                columns.push(x);
+            }
+            depth += 1;
+        } else {
+            depth = depth.saturating_sub(1);
+            gap_from = (depth <= allowed).then_some(x);
+        }
+    }
+    (columns.len() >= 2).then_some(columns)
+}
+
+/// The text of each column of a row, its lines joined.
+fn cells(band: &[Segment], columns: &[f32]) -> Vec<String> {
+    let mut cells = vec![Vec::new(); columns.len()];
+    for piece in band {
+        let at = columns.partition_point(|left| *left <= piece.area.left + 1.0);
+        if let Some(cell) = cells.get_mut(at.saturating_sub(1)) {
+            cell.push(piece.clone());
+        }
+    }
+    cells.into_iter().map(text).collect()
+}
+
+fn text(cell: Vec<Segment>) -> String {
+    let mut text = String::new();
+    for line in lines::rows(cell).iter().filter_map(|row| lines::line(row)) {
+        lines::append(&mut text, &line.text, line.ends_with_hyphen);
+    }
+    text.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text_at(words: &str, left: f32, baseline: f32) -> Segment {
+        let area = Area {
+            left,
+            right: left + 5.0 * words.len() as f32,
+            top: baseline - 8.0,
+            bottom: baseline + 2.0,
+        };
+        Segment {
+            text: words.to_owned(),
+            area,
+            baseline,
+            size: 10.0,
+            characters: words.len(),
+            ..Segment::default()
+        }
+    }
+
+    fn rules(heights: &[f32]) -> Rules {
+        let rule = |at: &f32| Rule {
+            at: *at,
+            from: 0.0,
+            to: 300.0,
+        };
+        Rules {
+            horizontal: heights.iter().map(rule).collect(),
+            ..Rules::default()
+        }
+    }
+
+    #[test]
+    fn lines_between_rows_make_a_table() {
+        let segments = vec![
+            text_at("Name", 5.0, 12.0),
+            text_at("Value", 100.0, 12.0),
+            text_at("gain", 5.0, 32.0),
+            text_at("3 dB, as", 100.0, 32.0),
+            text_at("measured", 100.0, 44.0),
+            text_at("noise", 5.0, 64.0),
+            text_at("1 dB", 100.0, 64.0),
+            text_at("What follows is text of its own.", 5.0, 90.0),
+        ];
+        let (tables, rest) = take(segments.clone(), &rules(&[18.0, 50.0, 70.0]));
+        let rows: Vec<_> = tables.iter().flat_map(|table| table.rows.clone()).collect();
+        let wanted = [
+            ["Name", "Value"],
+            ["gain", "3 dB, as measured"],
+            ["noise", "1 dB"],
+        ];
+        assert_eq!(rows, wanted);
+        assert_eq!(rest.len(), 1);
+        assert!(take(segments, &rules(&[18.0, 50.0])).0.is_empty());
+    }
+
+    #[test]
+    fn lines_between_paragraphs_make_none() {
+        let segments: Vec<Segment> = (0..4)
+            .map(|line| text_at(&"prose ".repeat(9), 5.0, 12.0 + 20.0 * line as f32))
+            .collect();
+        assert!(take(segments, &rules(&[18.0, 38.0, 58.0])).0.is_empty());
+    }
+}
