@@ -43,9 +43,13 @@ impl ClientContext for Context {
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, reason, "kafka connection");
         self.brokers.notice(&error);
-        if let Some(code) = error.rdkafka_error_code() {
-            *self.newest.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some((code, reason.to_owned()));
+        let Some(code) = error.rdkafka_error_code() else {
+            return;
+        };
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        // It follows what happened to the last of them, which says more.
+        if newest.is_none() || code != Code::AllBrokersDown {
+            *newest = Some((code, reason.to_owned()));
         }
     }
 }
