@@ -34,6 +34,8 @@ SETTINGS = {
     "TELEMETRY__FILTER": "warn",
     "CONVERT__REQUIRE_CONFINEMENT": "false",
     "QUERY_API__SERVER__NETWORK_ACCESS": "authenticated",
+    # The forged keys are to be refused one by one, not slowed.
+    "QUERY_API__SERVER__LIMITS__WRONG_KEYS_PER_MINUTE": "0",
 }
 GROUPS = 400
 WORDS = ("antenna", "carrier", "scheduler", "handover", "载波聚合", "天线倾角", "调度器", "切换", "tilt", "power", "timer", "cell")
