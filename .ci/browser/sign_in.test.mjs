@@ -47,6 +47,7 @@ test("who signs in with their account is back on the page, with the views of the
   await page.getByRole("link", { name: "Go on" }).click();
   await page.getByRole("button", { name: "Sign out" }).waitFor();
   assert.equal(new URL(page.url()).pathname, "/");
+  assert.equal(await page.locator("header .user").getAttribute("title"), "Signed in as alice");
   const menu = await page.locator("header nav a").allInnerTexts();
   assert.ok(menu.includes("Ask") && !menu.includes("Operations"), String(menu));
   const cookies = await page.context().cookies();

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tributary_schemas::Result;
+use tributary_schemas::{Result, SharedNewestRights};
 use tributary_store::audit::AuditTopic;
 use tributary_store::backup;
 use tributary_store::keys::KeyRing;
@@ -12,7 +12,7 @@ use tributary_store::metrics::MetricRegistry;
 use tributary_store::work::Work;
 
 use crate::audit::AuditLog;
-use crate::authentication::Authentication;
+use crate::authentication::{Authentication, AuthenticationParts};
 use crate::config::ServerConfig;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -34,6 +34,8 @@ pub struct OperationsParts {
     pub backup_token: String,
     /// The keys of the data folder; needed where the configuration wants keys.
     pub keys: Option<Arc<KeyRing>>,
+    /// What newest versions of documents say of their readers.
+    pub newest_rights: SharedNewestRights,
     /// What its stages are at.
     pub work: Work,
     /// Where calls are recorded, if they are, and where those of before are read.
@@ -80,8 +82,11 @@ impl Operations {
             backup: parts.backup,
             authentication: Authentication::new(
                 &config,
-                parts.keys,
-                tributary_store::system_clock(),
+                AuthenticationParts {
+                    ring: parts.keys,
+                    newest_rights: parts.newest_rights,
+                    clock: tributary_store::system_clock(),
+                },
             )?,
             backup_token: blake3::hash(parts.backup_token.as_bytes()),
             work: parts.work,

@@ -30,13 +30,14 @@ pub async fn fetch(
 /// Chunks with one picture that are looked at: they may change between the two readings.
 const LOOKED_AT: usize = 10;
 
-/// Whether a chunk that the filter allows shows a picture; the filter has it as its condition.
-pub async fn shows(
+/// A document that the filter allows, of which a chunk shows a picture; the filter has it as its
+/// condition.
+pub async fn showing(
     index: &dyn SearchIndex,
     serving: &Serving,
     image: &str,
     filter: &Filter,
-) -> Result<bool> {
+) -> Result<Option<String>> {
     // Vectors find something for any question: whatever meets the filter.
     let mut any = vec![0.0; serving.models.embedder.coarse_dimensions()];
     if let Some(first) = any.first_mut() {
@@ -53,13 +54,15 @@ pub async fn shows(
     };
     let found = match index.vector(query).await {
         // Nothing was indexed yet.
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         found => found?,
     };
     let chunks: Vec<ChunkId> = found.iter().map(|found| found.chunk_id).collect();
     let stored = fetch(index, generation, &chunks, filter).await?;
     let has_it = |stored: &StoredChunk| stored.chunk.images.iter().any(|own| own == image);
-    Ok(stored.iter().flatten().any(has_it))
+    let mut showing = stored.iter().flatten().filter(|stored| has_it(stored));
+    let shown = showing.find_map(|stored| visible(&stored.document, filter).into_iter().next());
+    Ok(shown.map(|document| document.document_id.clone()))
 }
 
 /// What a caller may be told of a document's attributes: who else may see it is not for its readers.

@@ -152,19 +152,20 @@ impl Retriever {
         Ok(document::view(self.index.as_ref(), document_id, wanted, limits, &filter).await?)
     }
 
-    /// Whether a document that the principal may see shows this picture, named as chunks name it.
-    /// Whoever may see every document is not held up: any kept picture is theirs.
-    pub async fn shows_image(&self, image: &str, principal: &Principal) -> SearchResult<bool> {
-        if principal.viewer.is_none() {
-            return Ok(true);
-        }
+    /// The id of a document that the principal may see and that shows this picture, named as chunks
+    /// name it.
+    pub async fn document_showing(
+        &self,
+        image: &str,
+        principal: &Principal,
+    ) -> SearchResult<Option<String>> {
         let wanted = Filter {
             images: Some(vec![image.to_owned()]),
             ..Filter::default()
         };
         let filter = self.filter(&wanted, principal)?;
         let serving = self.serving.current();
-        Ok(leaving::shows(self.index.as_ref(), &serving, image, &filter).await?)
+        Ok(leaving::showing(self.index.as_ref(), &serving, image, &filter).await?)
     }
 
     /// Whether all that a text of before was made of is there and can be seen under the wishes.

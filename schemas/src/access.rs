@@ -8,7 +8,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{DocumentHeader, Error, ErrorKind, Result, limits};
+use crate::newest_rights::SharedNewestRights;
+use crate::{Attributes, DocumentHeader, Error, ErrorKind, Result, SectionLevel, limits};
 
 /// The term of documents of which is said who may see them.
 const STATED: &str = "access.stated";
@@ -54,7 +55,7 @@ impl Access {
     }
 }
 
-/// What is said of a document's readers, once ingest has decided it.
+/// What is said of a document's readers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentRights {
     /// Groups and users; nothing where nobody said anything.
@@ -63,6 +64,9 @@ pub struct DocumentRights {
     /// Security level (密级); 0 where there is none.
     #[serde(default, skip_serializing_if = "is_public")]
     pub security_level: u8,
+    /// Rules for levels of sections.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub section_levels: Vec<SectionLevel>,
 }
 
 fn is_public(level: &u8) -> bool {
@@ -73,11 +77,16 @@ impl DocumentRights {
     /// Of a document that ingest is done with; `None` before, as the profile of the source may yet
     /// say something.
     pub fn of(document: &DocumentHeader) -> Option<Self> {
-        let attributes = &document.attributes;
-        (!document.fingerprint.is_empty()).then(|| Self {
+        (!document.fingerprint.is_empty()).then(|| Self::stated(&document.attributes))
+    }
+
+    /// What attributes say.
+    pub fn stated(attributes: &Attributes) -> Self {
+        Self {
             access: attributes.access.clone(),
             security_level: attributes.security_level.unwrap_or(0),
-        })
+            section_levels: attributes.section_rules().to_vec(),
+        }
     }
 }
 
@@ -94,6 +103,8 @@ pub struct Viewer {
     pub sees_unstated: bool,
     /// Sees nothing at all: who did not say who they are.
     pub is_nobody: bool,
+    /// Rights that hold beside those that the index has: narrower ones hold at once.
+    pub newest: SharedNewestRights,
 }
 
 impl Viewer {
@@ -122,13 +133,28 @@ impl Viewer {
                 .any(|group| access.groups.contains(group))
     }
 
-    /// The same for a document by itself. Exact duplicates have the same rights.
+    /// The same for a document by itself, as an index has it, and for its newest version. Exact
+    /// duplicates have the same rights.
     pub fn sees_document(&self, document: &DocumentHeader) -> bool {
         let attributes = &document.attributes;
         self.sees(
             attributes.access.as_ref(),
             attributes.security_level.unwrap_or(0),
-        )
+        ) && self.sees_newest(document)
+    }
+
+    /// Whether the newest version, which may be on its way to the index, lets them see it as it is
+    /// there. Which sections a rule closes that the index does not know cannot be told, so it closes
+    /// them all.
+    fn sees_newest(&self, document: &DocumentHeader) -> bool {
+        let Some(newest) = self.newest.on_the_way(&document.document_id) else {
+            return true;
+        };
+        let known = document.attributes.section_rules();
+        let closes =
+            |rule: &SectionLevel| rule.security_level > self.clearance && !known.contains(rule);
+        self.sees(newest.access.as_ref(), newest.security_level)
+            && !newest.section_levels.iter().any(closes)
     }
 
     /// The same for what a report says; not where nothing is decided yet.
@@ -182,7 +208,10 @@ fn user_term(user: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::newest_rights::NewestRights;
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
@@ -223,7 +252,7 @@ mod tests {
                     user: user.map(str::to_owned),
                     clearance,
                     sees_unstated,
-                    is_nobody: false,
+                    ..Viewer::default()
                 });
             }
         }
@@ -278,6 +307,86 @@ mod tests {
                 );
             }
         }
+    }
+
+    struct OnTheWay(DocumentRights);
+
+    impl NewestRights for OnTheWay {
+        fn on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
+            (document_id == "d").then(|| Arc::new(self.0.clone()))
+        }
+    }
+
+    fn rule(heading: &str, security_level: u8) -> SectionLevel {
+        SectionLevel {
+            heading: heading.to_owned(),
+            security_level,
+        }
+    }
+
+    /// Whether a viewer of group `a` and clearance 1 sees what the index has for everybody, with a
+    /// rule for sections of level 2.
+    fn sees_beside(newest: DocumentRights, document_id: &str) -> bool {
+        let viewer = Viewer {
+            groups: names(&["a"]),
+            clearance: 1,
+            newest: SharedNewestRights::new(Arc::new(OnTheWay(newest))),
+            ..Viewer::default()
+        };
+        viewer.sees_document(&DocumentHeader {
+            document_id: document_id.to_owned(),
+            attributes: Attributes {
+                access: Some(access(&[], &[])),
+                section_levels: Some(vec![rule("known", 2)]),
+                ..Attributes::default()
+            },
+            ..DocumentHeader::default()
+        })
+    }
+
+    #[test]
+    fn narrower_rights_on_their_way_hold_beside_those_of_the_index() {
+        let rights = |access, security_level, section_levels: &[SectionLevel]| DocumentRights {
+            access,
+            security_level,
+            section_levels: section_levels.to_vec(),
+        };
+        let (ours, theirs) = (Some(access(&["a"], &[])), Some(access(&["b"], &[])));
+        let table = [
+            (rights(ours.clone(), 1, &[]), true),
+            (rights(theirs.clone(), 0, &[]), false),
+            (rights(ours.clone(), 2, &[]), false),
+            (rights(None, 0, &[]), false),
+            (rights(ours.clone(), 0, &[rule("known", 2)]), true),
+            (rights(ours.clone(), 0, &[rule("new", 1)]), true),
+            (rights(ours.clone(), 0, &[rule("new", 2)]), false),
+            (rights(ours, 0, &[rule("known", 3)]), false),
+        ];
+        for (newest, expected) in table {
+            assert_eq!(sees_beside(newest.clone(), "d"), expected, "{newest:?}");
+        }
+        assert!(sees_beside(rights(theirs, 9, &[]), "another"));
+    }
+
+    #[test]
+    fn wider_rights_on_their_way_open_nothing() {
+        let open = DocumentRights::stated(&Attributes {
+            access: Some(access(&[], &[])),
+            ..Attributes::default()
+        });
+        let viewer = Viewer {
+            newest: SharedNewestRights::new(Arc::new(OnTheWay(open))),
+            ..Viewer::default()
+        };
+        let closed = DocumentHeader {
+            document_id: "d".to_owned(),
+            attributes: Attributes {
+                access: Some(access(&["b"], &[])),
+                ..Attributes::default()
+            },
+            ..DocumentHeader::default()
+        };
+        assert!(!viewer.sees_document(&closed));
     }
 
     #[test]

@@ -114,9 +114,18 @@ pub struct DocumentState {
     /// administrators and its publishers are shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rights: Option<DocumentRights>,
+    /// Who may see it as far as its publication says, before ingest has decided it. They withhold at
+    /// once what the index has of an earlier version, and show nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published_rights: Option<DocumentRights>,
 }
 
 impl DocumentState {
+    /// The narrowest that is known of who may see it: as decided, else as published.
+    pub fn newest_rights(&self) -> Option<&DocumentRights> {
+        self.rights.as_ref().or(self.published_rights.as_ref())
+    }
+
     /// How the reason of a document begins whose content another one has; the id of that one follows.
     pub const STORED_ONCE: &str = "stored once: same content as ";
 }

@@ -28,6 +28,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tributary_query_api::operations::Operations;
 use tributary_query_api::server::{ServerState, check_address, serve, serve_operations};
+use tributary_query_api::tls::Certificate;
 use tributary_store::data_folder::{Access, DataFolder};
 
 pub use self::confinement::look as look_at_confinement;
@@ -63,6 +64,10 @@ impl App {
     ) -> Result<Self> {
         raise_open_files();
         limits::outlive_file_sizes();
+        // Before anybody is told that the server listens.
+        if let Some(files) = config.query_api.server.tls.files() {
+            Certificate::load(&files)?;
+        }
         let folder = DataFolder::open(
             std::path::Path::new(&config.store.data_folder),
             config.store.access(),

@@ -33,7 +33,7 @@ use tributary_store::evaluations::{FOLDER, RunStore};
 use tributary_store::event_log::worker::metrics::WorkerMetrics;
 use tributary_store::keys::KeyRing;
 use tributary_store::manifest::dead_letters::DeadLetters;
-use tributary_store::manifest::documents::{Documents, StageReader, stage_readers};
+use tributary_store::manifest::documents::{Documents, RightsOf, StageReader, stage_readers};
 use tributary_store::manifest::given_time::GivenTime;
 use tributary_store::manifest::table::{CheckpointFile, CheckpointReading, DocumentTable};
 use tributary_store::metrics::MetricRegistry;
@@ -104,8 +104,10 @@ impl Parts {
         let checkpoint = begin_reading_checkpoint(config, folder)?;
         let stores = tributary_store::config::open(&config.store, folder).await?;
         let sets = tributary_taxonomy::load_knowledge_sets(&config.taxonomy, Path::new(""))?;
-        let source_profiles =
-            tributary_taxonomy::load_source_profiles(&config.taxonomy, Path::new(""))?;
+        let source_profiles = Arc::new(tributary_taxonomy::load_source_profiles(
+            &config.taxonomy,
+            Path::new(""),
+        )?);
         let clock = system_clock();
         let prompts = Prompts::load(&PROMPT_SETS, config.models.chat.prompts_folder())?;
         let prompts = Arc::new(prompts);
@@ -154,6 +156,7 @@ impl Parts {
                 given,
                 Arc::clone(&clock),
             )
+            .with_rights_of(rights_of(&source_profiles))
         };
         let dead_letters = DeadLetters::open(stores.topics.clone(), Arc::clone(&clock)).await?;
         let retrieval = config.query_api.retrieval.clone();
@@ -213,7 +216,7 @@ impl Parts {
             serving,
             chat,
             writers,
-            source_profiles: Arc::new(source_profiles),
+            source_profiles,
             external_steps,
             known_services,
             prompt_variants,
@@ -283,10 +286,21 @@ impl Parts {
             backup: Some(self.stores.backup.clone()),
             backup_token: self.backup_token.clone(),
             keys: Some(Arc::clone(&self.keys)),
+            newest_rights: self.documents.newest_rights(),
             work: self.work.clone(),
             audit: Some(AuditTopic::new(self.stores.topics.clone())),
         }
     }
+}
+
+/// What an event and the profile of its source say of who may see a document.
+fn rights_of(profiles: &Arc<SourceProfiles>) -> RightsOf {
+    let profiles = Arc::clone(profiles);
+    Arc::new(move |event| {
+        let path = event.source_path.as_deref().unwrap_or_default();
+        let profile = profiles.profile(&event.source);
+        profile.rights_before_reading(&event.attributes, path)
+    })
 }
 
 /// Source profiles name prompts that there are. The error names the file.

@@ -37,13 +37,50 @@ use crate::verbs::{
 /// How long a service has to answer.
 const SERVICE_ANSWER: Duration = Duration::from_secs(3);
 
-/// One thing that was looked at.
+/// How a check ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    Ok,
+    /// It works, and somebody should know.
+    Warning,
+    Failed,
+}
+
+/// One thing that was looked at; one that is fine and has a hint is a warning.
 #[derive(Serialize)]
 pub(super) struct Check {
     pub name: &'static str,
     pub ok: bool,
     pub detail: String,
     pub hint: Option<String>,
+}
+
+impl Check {
+    fn status(&self) -> Status {
+        match (self.ok, &self.hint) {
+            (true, None) => Status::Ok,
+            (true, Some(_)) => Status::Warning,
+            (false, _) => Status::Failed,
+        }
+    }
+}
+
+/// A check with how it ended, for scripts.
+#[derive(Serialize)]
+struct Told<'a> {
+    status: Status,
+    #[serde(flatten)]
+    check: &'a Check,
+}
+
+impl<'a> From<&'a Check> for Told<'a> {
+    fn from(check: &'a Check) -> Self {
+        Self {
+            status: check.status(),
+            check,
+        }
+    }
 }
 
 /// Looks at all of it, also after the first problem.
@@ -80,14 +117,19 @@ pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> 
         checks.extend(data_at_rest(config));
     }
     let ok = checks.iter().all(|check| check.ok);
-    print::result(output, &json!({"checks": checks, "ok": ok}), || {
+    let told: Vec<Told<'_>> = checks.iter().map(Told::from).collect();
+    print::result(output, &json!({"checks": told, "ok": ok}), || {
         checks.iter().map(describe).collect::<Vec<_>>().join("\n")
     })?;
     Ok(if ok { Outcome::Done } else { Outcome::Failed })
 }
 
 fn describe(check: &Check) -> String {
-    let mark = if check.ok { "ok  " } else { "FAIL" };
+    let mark = match check.status() {
+        Status::Ok => "ok  ",
+        Status::Warning => "warn",
+        Status::Failed => "FAIL",
+    };
     let hint = check
         .hint
         .as_ref()
@@ -472,5 +514,29 @@ fn server(global: &Global, config: &Config) -> Check {
             detail: format!("{url}: {error:#}"),
             hint: Some("look at its log".to_owned()),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_fine_and_has_a_hint_is_a_warning() {
+        let door = Check {
+            hint: Some("close it".to_owned()),
+            ..passed("open door", "it is open")
+        };
+        assert_eq!(
+            describe(&door),
+            "warn   open door    it is open\n       hint: close it"
+        );
+        assert_eq!(json!(Told::from(&door))["status"], "warning");
+        assert_eq!(passed("disk", "large").status(), Status::Ok);
+        let error = Error::new(tributary_schemas::ErrorKind::Invalid, "no");
+        assert_eq!(
+            failed("disk", &error.with_hint("h")).status(),
+            Status::Failed
+        );
     }
 }

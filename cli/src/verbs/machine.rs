@@ -19,7 +19,7 @@ use crate::config::Config;
 const FEWEST_FILE_HANDLES: u64 = 1024;
 /// A clock that is behind by more than this was set back.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
-/// How long brokers may take to answer.
+/// How long brokers may take to answer once they are reached.
 const BROKER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Each with how it is.
@@ -103,17 +103,44 @@ fn event_log(config: &Config) -> Result<String> {
     if config.store.event_log.kind == EventLogKind::Embedded {
         return Ok("embedded".to_owned());
     }
-    let topic = Topic::DocumentsRaw.full_name(&config.store.topic_prefix);
-    match ask(config, async |log| log.lag(&topic, "ingest").await) {
-        Ok(lag) => Ok(format!(
-            "brokers answer; {topic} has {} partitions",
-            lag.len()
-        )),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            Ok("brokers answer; topics are created at the first start".to_owned())
+    let missing = ask(config, async |log| missing_topics(config, &log).await)?;
+    Ok(match missing {
+        0 => "brokers answer; every topic may be read and written".to_owned(),
+        missing => {
+            format!("brokers answer; the next start creates {missing} topics that are not there")
         }
-        Err(error) => Err(error),
+    })
+}
+
+/// `Denied` unless this user may read and write a topic.
+async fn require_rights(log: &KafkaEventLog, topic: &str) -> Result<()> {
+    let denied = log.denied(topic).await?;
+    if denied.is_empty() {
+        return Ok(());
     }
+    let what = format!(
+        "Kafka does not let this user {} `{topic}`",
+        denied.join(" and ")
+    );
+    Err(Error::new(ErrorKind::Denied, what).with_hint(
+        "docs/rights.md lists the ACLs that the user in store.event_log.kafka.username needs",
+    ))
+}
+
+/// How many topics are not there; an error for the first that this user may not use.
+async fn missing_topics(config: &Config, log: &KafkaEventLog) -> Result<usize> {
+    let is_recorded = config.query_api.server.audit.enabled;
+    let audit = is_recorded.then_some(Topic::Audit);
+    let mut missing = 0;
+    for topic in Topic::ALL.into_iter().chain(audit) {
+        let name = topic.full_name(&config.store.topic_prefix);
+        match log.lag(&name, "doctor").await {
+            Ok(_) => require_rights(log, &name).await?,
+            Err(error) if error.kind() == ErrorKind::NotFound => missing += 1,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(missing)
 }
 
 /// Whether the brokers are about to forget what a stage has yet to read.
@@ -179,13 +206,13 @@ fn ask<T>(config: &Config, question: impl AsyncFnOnce(KafkaEventLog) -> Result<T
         let asked = async {
             question(KafkaEventLog::open(config.store.event_log.kafka.clone()).await?).await
         };
-        tokio::time::timeout(BROKER_TIMEOUT, asked)
+        let connecting = Duration::from_millis(config.store.event_log.kafka.connect_timeout_ms);
+        // Longer than connecting takes to fail: that error says more than a time.
+        let longest = connecting + BROKER_TIMEOUT;
+        tokio::time::timeout(longest, asked)
             .await
             .unwrap_or_else(|_| {
-                let message = format!(
-                    "brokers do not answer within {} s",
-                    BROKER_TIMEOUT.as_secs()
-                );
+                let message = format!("brokers do not answer within {} s", longest.as_secs());
                 Err(Error::new(ErrorKind::Unavailable, message)
                     .with_hint("look at store.event_log.kafka and at the brokers"))
             })

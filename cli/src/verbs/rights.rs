@@ -97,7 +97,7 @@ mod tests {
         let mut counts = Counts::default();
         let stated = DocumentRights {
             access: Some(Access::default()),
-            security_level: 0,
+            ..DocumentRights::default()
         };
         count(&mut counts, Some(&stated));
         count(&mut counts, Some(&DocumentRights::default()));

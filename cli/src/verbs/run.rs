@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tributary_schemas::search::{SearchRequest, SearchResponse};
 
-use super::{keys, publish, search};
+use super::{callers, keys, publish, search};
 use crate::app::{self, App};
 use crate::args::{Global, Run, Service};
 use crate::client::{Client, folder_key};
@@ -38,6 +38,7 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
         ));
         if let Some(url) = app.url().map(str::to_owned) {
             say_who_may_call(config, run.services.contains(&Service::Query))?;
+            look_at_provider(config);
             print::line(&format!(
                 "listening on {url} (ready in {:.1} s)",
                 started.elapsed().as_secs_f64()
@@ -72,6 +73,21 @@ fn say_who_may_call(config: &Config, answers_queries: bool) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Says so where the keys of the identity provider cannot be fetched; nobody waits for it, and they
+/// are fetched again when a token comes.
+fn look_at_provider(config: &Config) {
+    let config = config.clone();
+    // A thread that nothing waits for: a stop does not, either.
+    std::thread::spawn(move || {
+        if let Some(Err(error)) = callers::look_at_provider(&config) {
+            print::note(&format!(
+                "warning: tokens are refused for now: {}",
+                error.full_message()
+            ));
+        }
+    });
 }
 
 /// The signals that stop a run. Caught from the moment of listening for them, before anybody is

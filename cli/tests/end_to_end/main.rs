@@ -27,6 +27,7 @@ mod harness;
 mod injection;
 mod isolation;
 mod judging;
+mod kafka_rights;
 mod knowledge_sets;
 mod lexicon;
 mod lifecycle;

@@ -110,9 +110,9 @@ fn doctor_and_the_check_of_the_configuration_look_at_the_certificate() {
     assert_eq!(over["ok"], false, "{over}");
     workspace.write("key.pem", "nothing");
     assert!(text(&certificate(), "/detail").contains("key.pem"));
-    workspace
-        .run(["run", "--listen", "127.0.0.1:0"])
-        .refused(1, &["key.pem"]);
+    let run = workspace.run(["run", "--listen", "127.0.0.1:0"]);
+    run.refused(1, &["key.pem"]);
+    assert!(!run.stdout.contains("listening"), "{run:?}");
     for (key, value, told) in [
         (
             "query_api.server.tls.key_file",

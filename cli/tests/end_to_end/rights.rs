@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use crate::harness::{Run, Server, Workspace, finish, list, text};
+use serde_json::json;
+
+use crate::harness::{Run, Server, Workspace, finish, list, text, wait_for};
 
 const DEADLINE: Duration = Duration::from_secs(120);
 
@@ -119,6 +121,54 @@ fn keys_are_made_rotated_and_revoked_while_a_server_runs() {
     workspace
         .run(["--server", "http://127.0.0.1:1", "keys", "list"])
         .refused(1, &["server's machine"]);
+}
+
+/// Publishes the one document of this test for a group.
+fn publish_for(server: &Server, key: &str, group: &str) {
+    let event = json!({
+        "source": "wiki", "source_path": "zebra.md", "content": "# Zebra\n\nA zebra crosses.",
+        "attributes": {"access": {"groups": [group]}},
+    });
+    let sent = ureq::post(format!("{}/v1/documents", server.url))
+        .header("authorization", format!("Bearer {key}"))
+        .send_json(event);
+    assert_eq!(sent.unwrap().status(), 202);
+}
+
+#[test]
+fn rights_that_are_taken_away_are_gone_with_the_answer_and_over_restarts() {
+    let workspace = workspace();
+    let server = workspace.start();
+    let (_, administrator) = made(&workspace, &["administrator"]);
+    let create = "keys create --name r --role reader --group radio --format json";
+    let reader = workspace.json(create.split(' '));
+    let reader = text(&reader, "/secret");
+    let is_found = |server: &Server| {
+        let search = ["search", "zebra", "--format", "json"];
+        let found = elsewhere(&workspace, server, Some(reader), &search);
+        assert_eq!(found.code, 0, "{found:?}");
+        found.stdout.contains("A zebra crosses")
+    };
+    publish_for(&server, &administrator, "radio");
+    wait_for("the document", || is_found(&server).then_some(()));
+    server.stop();
+    // Without a stage that could take it on, a change waits as behind an import without end.
+    let queries = ["--services", "query"];
+    let server = workspace.start_with(&queries);
+    assert!(is_found(&server));
+    publish_for(&server, &administrator, "others");
+    assert!(!is_found(&server));
+    server.stop();
+    let server = workspace.start_with(&queries);
+    assert!(!is_found(&server));
+    server.stop();
+    let server = workspace.start();
+    assert!(!is_found(&server));
+    publish_for(&server, &administrator, "radio");
+    wait_for("the right that was given again", || {
+        is_found(&server).then_some(())
+    });
+    server.stop();
 }
 
 fn list_of<'a>(listed: &'a serde_json::Value, pointer: &str) -> Vec<&'a str> {

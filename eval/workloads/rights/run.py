@@ -2,22 +2,29 @@
 """Rights: how long a changed one takes to hold, what rights cost a search, whether what is not yours looks like what is not there, forged keys.
 
     eval/workloads/rights/run.py --tributary target/release/tributary --documents 20000 --changes 50 --forged 500
+    eval/workloads/rights/run.py --import 20000 --elasticsearch http://127.0.0.1:9200        # changes behind an import
+    eval/workloads/rights/run.py --documents 200000 --questions 1000 --pairs 10000           # cost at 200 000 chunks
 
-Starts a server that wants keys, with feature hashing. Publishes `--documents` pages, each for one of 400 groups. Then:
-change   a page is published for the reader's group, and again for another group; from the acknowledgement until search, list, page and original
-         no longer show it to the reader (the slowest of them counts), `--changes` times
-cost     the same questions by an administrator, who sees everything, and by a reader in 200 groups of 400, one after the other
-absence  pages of other groups and ids of nothing, by turns: bytes of the answers, their ids and traces aside, and times
+Starts a server that wants keys, with feature hashing. Publishes `--documents` pages of one chunk each, each for one of 400 groups. Then:
+change   pages that the reader's group sees are published again for another group, `--changes` of them, one after the other while others publish
+         `--import` pages; from the acknowledgement until search, list, page and original no longer show it to the reader (the slowest counts).
+         How many pages were on their way at the first and at the last change is told beside
+cost     the same questions by an administrator, who sees everything, and by a reader in 200 groups of 400, in an order by chance
+absence  pages of other groups and ids of nothing, `--pairs` of each endpoint, in an order by chance: bytes of the answers, their ids and traces
+         aside, and times; p is that of a rank test (Mann and Whitney) that both kinds take the same time
 forged   keys that are cut, changed, swapped, doubled, of other schemes, expired or revoked: all must be refused with 401
 """
 import json
+import math
 import random
 import re
 import statistics
 import subprocess
 import sys
+import threading
 import time
 import pathlib
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from server import Server, arguments, folder_of
@@ -27,9 +34,12 @@ SETTINGS = {
     "TELEMETRY__FILTER": "warn",
     "CONVERT__REQUIRE_CONFINEMENT": "false",
     "QUERY_API__SERVER__NETWORK_ACCESS": "authenticated",
+    # The forged keys are to be refused one by one, not slowed.
+    "QUERY_API__SERVER__LIMITS__WRONG_KEYS_PER_MINUTE": "0",
 }
 GROUPS = 400
 WORDS = ("antenna", "carrier", "scheduler", "handover", "载波聚合", "天线倾角", "调度器", "切换", "tilt", "power", "timer", "cell")
+ENDPOINTS = ("", "?passages=true", "/original", "/pages/1")
 TRACE = re.compile(rb'"(trace_id|document_id)":"[^"]*"')
 
 
@@ -51,16 +61,25 @@ def publish(server, admin, event):
     return answer["document_id"]
 
 
-def fill(server, admin, count, chance):
-    for number in range(count):
-        publish(server, admin, page(number, number % GROUPS, chance))
-        if number % 500 == 0:
-            print(f"\r{number} of {count} published", end="", file=sys.stderr)
+def publish_all(server, admin, pages, told):
+    """Publishes pages, eight at a time."""
+    with ThreadPoolExecutor(8) as pool:
+        for number, _ in enumerate(pool.map(lambda one: publish(server, admin, one), pages)):
+            if told and number % 500 == 0:
+                print(f"\r{number} published", end="", file=sys.stderr)
+
+
+def settle(server, admin):
     while True:
         _, proof = server.ask("POST", "/v1/documents/reconcile", {}, admin)
         if proof.get("in_flight") == 0 and proof.get("waiting_records") == 0:
-            break
+            return
         time.sleep(0.5)
+
+
+def fill(server, admin, count, chance):
+    publish_all(server, admin, (page(number, number % GROUPS, chance) for number in range(count)), True)
+    settle(server, admin)
     print(f"\r{count} documents are there        ", file=sys.stderr)
 
 
@@ -82,17 +101,35 @@ def until(holds):
     return time.perf_counter() - begun
 
 
-def change(server, admin, reader, count):
-    delays = []
-    for number in range(count):
-        event = {"source": "change", "source_path": f"c{number}.md", "content": f"# Change {number}\n\nzebra{number} crosses",
-                 "attributes": {"access": {"groups": ["g0"]}}}
-        document = publish(server, admin, event)
-        until(lambda: all(views(server, reader, document, f"zebra{number}")))
-        event["attributes"] = {"access": {"groups": ["others"]}}
-        publish(server, admin, event)
+def changed_page(number, group):
+    return {"source": "change", "source_path": f"c{number}.md", "content": f"# Change {number}\n\nzebra{number} crosses",
+            "attributes": {"access": {"groups": [group]}}}
+
+
+def on_their_way(server, admin):
+    _, listed = server.ask("GET", "/v1/documents?source=import&limit=1", None, admin)
+    final = ("indexed", "skipped", "deleted", "dead")
+    return sum(count for state, count in listed["states"].items() if state not in final)
+
+
+def change(server, admin, reader, count, imported, chance):
+    """Delays of all changes, and how many pages of the import were on their way at the first and at the last of them."""
+    documents = [publish(server, admin, changed_page(number, "g0")) for number in range(count)]
+    settle(server, admin)
+    assert all(all(views(server, reader, document, f"zebra{number}")) for number, document in enumerate(documents))
+    pages = [{**page(number, number % GROUPS, chance), "source": "import"} for number in range(imported)]
+    importing = threading.Thread(target=publish_all, args=(server, admin, pages, False))
+    importing.start()
+    until(lambda: not imported or on_their_way(server, admin) > imported / 10)
+    waiting, delays = [on_their_way(server, admin)], []
+    for number, document in enumerate(documents):
+        publish(server, admin, changed_page(number, "others"))
         delays.append(until(lambda: not any(views(server, reader, document, f"zebra{number}"))))
-    return delays
+    waiting.append(on_their_way(server, admin))
+    importing.join()
+    settle(server, admin)
+    assert not any(any(views(server, reader, document, f"zebra{number}")) for number, document in enumerate(documents))
+    return delays, waiting
 
 
 def timed(work):
@@ -112,23 +149,36 @@ def cost(server, admin, reader, count, chance):
     return times
 
 
-def absence(server, admin, reader, count, documents):
-    """Other people's pages and none, by turns."""
-    step = max(1, documents // count)
+def absence(server, admin, reader, count, chance):
+    """Other people's pages and none, by each endpoint: times of both, and how many pairs of answers differ."""
     _, listed = server.ask("GET", "/v1/documents?source=wiki&limit=500", None, admin)
-    others = [one["document_id"] for one in listed["documents"] if int(one["source_path"][:-3]) % GROUPS >= 200][:count] or sys.exit("no other pages")
-    times, different = {"not yours": [], "not there": []}, 0
-    for at in range(count):
-        theirs = others[at * step % len(others)]
-        nothing = f"{at:032x}"
-        answers = []
-        for kind, document in (("not yours", theirs), ("not there", nothing)):
-            took, (status, answer) = timed(lambda document=document: server.ask("GET", f"/v1/documents/{document}", None, reader))
-            assert status == 404, (kind, status, answer)
-            times[kind].append(took)
-            answers.append(TRACE.sub(b"", json.dumps(answer, separators=(",", ":")).encode().replace(document.encode(), b"ID")))
-        different += answers[0] != answers[1]
-    return times, different
+    others = [one["document_id"] for one in listed["documents"] if int(one["source_path"][:-3]) % GROUPS >= 200] or sys.exit("no other pages")
+    for endpoint in ENDPOINTS:
+        times, different = {"not yours": [], "not there": []}, 0
+        for at in range(count):
+            ids = {"not yours": others[at % len(others)], "not there": f"{chance.getrandbits(128):032x}"}
+            answers = set()
+            for kind in chance.sample(list(ids), 2):
+                took, (status, answer) = timed(lambda document=ids[kind]: server.ask("GET", f"/v1/documents/{document}{endpoint}", None, reader))
+                assert status == 404, (kind, endpoint, status, answer)
+                times[kind].append(took)
+                answers.add(TRACE.sub(b"", json.dumps(answer, separators=(",", ":")).encode().replace(ids[kind].encode(), b"ID")))
+            different += len(answers) > 1
+        yield endpoint, times, different
+
+
+def same_times(one, other):
+    """p of the rank test by Mann and Whitney (1947) that both are of one distribution; the normal approximation, ties by their middle rank."""
+    ranked, ranks, at = sorted([(time, 0) for time in one] + [(time, 1) for time in other]), 0.0, 0
+    while at < len(ranked):
+        end = at
+        while end < len(ranked) and ranked[end][0] == ranked[at][0]:
+            end += 1
+        ranks += (at + 1 + end) / 2 * sum(kind == 0 for _, kind in ranked[at:end])
+        at = end
+    u, mean = ranks - len(one) * (len(one) + 1) / 2, len(one) * len(other) / 2
+    deviation = math.sqrt(len(one) * len(other) * (len(one) + len(other) + 1) / 12)
+    return math.erfc(abs(u - mean) / deviation / math.sqrt(2))
 
 
 def forged(asked, server, count, real, chance):
@@ -159,26 +209,38 @@ def told(name, times, unit):
     print(f"{name:12} p50 {statistics.median(ordered):8.2f} {unit}  p99 {ordered[int(0.99 * (len(ordered) - 1))]:8.2f} {unit}  of {len(ordered)}", flush=True)
 
 
+def settings_of(asked):
+    if not asked.elasticsearch:
+        return SETTINGS
+    index = {"KIND": "elasticsearch", "ELASTICSEARCH__URLS": json.dumps([asked.elasticsearch]), "ELASTICSEARCH__INDEX_PREFIX": f"rights-{time.time_ns()}"}
+    return {**SETTINGS, **{f"STORE__SEARCH_INDEX__{name}": value for name, value in index.items()}}
+
+
 def main():
-    numbers = (("documents", 20000, "pages"), ("changes", 50, "changed rights"), ("questions", 300, "questions"), ("forged", 500, "forged keys"))
-    asked = arguments(__doc__, *numbers).parse_args()
+    numbers = (("documents", 20000, "pages"), ("changes", 50, "changed rights"), ("import", 0, "pages that are published meanwhile"),
+               ("questions", 300, "questions"), ("pairs", 300, "pairs of absent pages, for each endpoint"), ("forged", 500, "forged keys"))
+    parser = arguments(__doc__, *numbers)
+    parser.add_argument("--elasticsearch", help="address of a node, in place of the embedded index; its indexes stay there")
+    asked = parser.parse_args()
     chance = random.Random(1)
     with folder_of(asked.folder) as folder:
-        server = Server(asked.tributary, folder, SETTINGS)
+        server = Server(asked.tributary, folder, settings_of(asked))
         try:
             admin = key(asked, server, "admin", "--role", "administrator")
             groups = [argument for group in range(200) for argument in ("--group", f"g{group}")]
             reader = key(asked, server, "reader", "--role", "reader", *groups)
             fill(server, admin, asked.documents, chance)
-            told("change", change(server, admin, reader, asked.changes), "s ")
+            delays, waiting = change(server, admin, reader, asked.changes, getattr(asked, "import"), chance)
+            told("change", delays, "s ")
+            print(f"{'on their way':12} {waiting[0]} pages at the first change, {waiting[1]} at the last")
             times = cost(server, admin, reader, asked.questions, chance)
             told("all rights", times[admin], "ms")
             told("200 groups", times[reader], "ms")
             print(f"{'ratio':12} {statistics.median(times[reader]) / statistics.median(times[admin]):.2f}")
-            times, different = absence(server, admin, reader, asked.questions, asked.documents)
-            for kind, some in times.items():
-                told(kind, some, "ms")
-            print(f"{'different':12} {different} of {asked.questions} answers")
+            for endpoint, times, different in absence(server, admin, reader, asked.pairs, chance):
+                print(f"GET /v1/documents/ID{endpoint}: {different} of {asked.pairs} answers differ, p = {same_times(*times.values()):.3f}")
+                for kind, some in times.items():
+                    told(kind, some, "ms")
             print(f"{'forged':12} {forged(asked, server, asked.forged, reader, chance)}")
         finally:
             server.end()

@@ -15,12 +15,12 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderMap};
-use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_schemas::{Error, ErrorKind, Result, SharedNewestRights};
 use tributary_store::Clock;
 use tributary_store::keys::{Holder, KeyRing, Refusal};
 
 use crate::config::{DocumentsWithoutAccess, NetworkAccess, ServerConfig};
-use crate::http::caller::Caller;
+use crate::http::caller::{Caller, Reading};
 use crate::problem::{Code, Problem};
 use identity::login::{Login, Returned};
 use identity::{Identities, Tokens};
@@ -39,7 +39,7 @@ struct Keys {
     clock: Clock,
     sessions: Sessions,
     identities: Identities,
-    readers_see_unstated: bool,
+    reading: Reading,
     /// Behind the attributes of its cookies.
     secure: &'static str,
 }
@@ -111,24 +111,36 @@ impl Known {
     }
 }
 
+/// What callers are known by.
+pub struct AuthenticationParts {
+    /// Needed where the configuration wants keys.
+    pub ring: Option<Arc<KeyRing>>,
+    /// Rights of documents that are newer than those that the index has.
+    pub newest_rights: SharedNewestRights,
+    /// Says when keys and tokens end.
+    pub clock: Clock,
+}
+
 impl Authentication {
     /// As the configuration wants it. `Denied` where keys are wanted and there is no ring of them,
     /// `Invalid` for settings of identities that cannot be used.
-    pub fn new(config: &ServerConfig, ring: Option<Arc<KeyRing>>, clock: Clock) -> Result<Self> {
+    pub fn new(config: &ServerConfig, parts: AuthenticationParts) -> Result<Self> {
         if config.network_access != NetworkAccess::Authenticated {
             return Ok(Self(None));
         }
-        let ring = ring.ok_or_else(|| {
+        let ring = parts.ring.ok_or_else(|| {
             let what = "keys are wanted (query_api.server.network_access), and there are none";
             Error::new(ErrorKind::Denied, what)
         })?;
         Ok(Self(Some(Keys {
             ring,
-            identities: Identities::new(&config.identity, Arc::clone(&clock))?,
-            clock,
+            identities: Identities::new(&config.identity, Arc::clone(&parts.clock))?,
+            clock: parts.clock,
             sessions: Sessions::default(),
-            readers_see_unstated: config.documents_without_access
-                == DocumentsWithoutAccess::Readers,
+            reading: Reading {
+                sees_unstated: config.documents_without_access == DocumentsWithoutAccess::Readers,
+                newest: parts.newest_rights,
+            },
             secure: match config.tls.files() {
                 Some(_) => "; Secure",
                 None => "",
@@ -148,7 +160,7 @@ impl Authentication {
             return Ok(Caller::local());
         };
         let known = keys.known(shown).await?;
-        Ok(Caller::of(known.holder(), keys.readers_see_unstated))
+        Ok(Caller::of(known.holder(), &keys.reading))
     }
 
     /// The cookie for who shows a key or a token: name, value and attributes, as `Set-Cookie` has

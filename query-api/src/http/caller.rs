@@ -6,8 +6,8 @@ use std::future::{Ready, ready};
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use tributary_retrieval::Principal;
-use tributary_schemas::Viewer;
 use tributary_schemas::audit::AuditCaller;
+use tributary_schemas::{SharedNewestRights, Viewer};
 use tributary_store::keys::{Grant, Holder, Role};
 use tributary_store::manifest::table::DocumentRow;
 
@@ -25,6 +25,15 @@ pub struct Caller {
     name: Option<String>,
     /// What let them in.
     kind: AuditCaller,
+}
+
+/// What decides beside a caller's own rights which documents they see.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// Whether readers see documents of which nobody said who may see them.
+    pub sees_unstated: bool,
+    /// Rights that are newer than those that the index has.
+    pub newest: SharedNewestRights,
 }
 
 impl Caller {
@@ -52,7 +61,7 @@ impl Caller {
 
     /// Whoever holds a key. What administrators ask belongs to the owner of the data folder, as
     /// what was asked before there were keys, and they see every document.
-    pub fn of(holder: Holder, sees_unstated: bool) -> Self {
+    pub fn of(holder: Holder, reading: &Reading) -> Self {
         let is_administrator = holder.roles.contains(&Grant::Administrator);
         let principal = match (is_administrator, holder.id.clone()) {
             (true, _) => Principal::unrestricted(),
@@ -63,8 +72,9 @@ impl Caller {
                     groups: holder.groups,
                     user: Some(id.clone()),
                     clearance: holder.clearance,
-                    sees_unstated,
+                    sees_unstated: reading.sees_unstated,
                     is_nobody: false,
+                    newest: reading.newest.clone(),
                 };
                 Principal::of(id, viewer)
             }
@@ -195,7 +205,7 @@ mod tests {
                 clearance: 0,
                 mark: [0; 32],
             },
-            false,
+            &Reading::default(),
         )
     }
 

@@ -545,6 +545,7 @@ fn shown(mut row: DocumentRow, caller: &Caller, documents: &Documents) -> Docume
             .filter(|_| row.latest.state == State::Indexed);
         // Who else may see it is not for its readers.
         row.latest.rights = None;
+        row.latest.published_rights = None;
     }
     row
 }

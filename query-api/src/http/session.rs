@@ -22,6 +22,9 @@ pub struct SessionInformation {
     /// Id of the key, `ISSUER#SUBJECT` of a token, or `proxy:USER` as a trusted proxy says; `null`
     /// without one. Documents name users by it in `attributes.access`.
     pub key: Option<String>,
+    /// What people call the key; absent without a key that has a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Roles: objects with `role` (`reader`, `publisher`, `builder`, `administrator`) and what it
     /// is for.
     #[schemars(with = "Vec<Value>")]
@@ -69,6 +72,7 @@ fn information(operations: &Operations, caller: &Caller) -> SessionInformation {
     SessionInformation {
         wants_keys: operations.authentication.wants_keys(),
         key: caller.key().map(str::to_owned),
+        name: caller.name().map(str::to_owned),
         roles: caller.roles().to_vec(),
         groups: viewer
             .map(|viewer| viewer.groups.clone())

@@ -191,6 +191,8 @@ mod tests {
     use tributary_store::keys::{Grant, Holder};
     use tributary_store::metrics::MetricRegistry;
 
+    use crate::http::caller::Reading;
+
     use super::*;
 
     fn config() -> LimitsConfig {
@@ -220,7 +222,7 @@ mod tests {
             clearance: 0,
             mark: [0; 32],
         };
-        Caller::of(holder, false)
+        Caller::of(holder, &Reading::default())
     }
 
     fn at(text: &str) -> Option<IpAddr> {

@@ -97,6 +97,20 @@ async fn a_call_leaves_who_what_and_which_documents() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_picture_is_recorded_with_a_document_that_shows_it() {
+    let keyed = recorded().await;
+    let (_, key) = keyed.key(vec![Grant::Administrator]);
+    let kept = &keyed.server.kept;
+    let bytes = &b"\x89PNG\r\n\x1A\nsmall"[..];
+    let picture = kept.blobs().put(bytes.into()).await.unwrap();
+    kept.index.show_image("case/42", &picture);
+    let path = picture.replace("blob:", "/v1/images/");
+    assert_eq!(keyed.send(&key, "GET", &path, None).await.status, 200);
+    let entry = calls(&keyed, &key, "document=case/42", 1).await.remove(0);
+    assert_eq!(entry["route"], "/v1/images/{id}", "{entry}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn more_documents_than_are_kept_are_counted() {
     let keyed = recorded_with(2).await;
     let (_, key) = keyed.key(vec![Grant::Administrator]);

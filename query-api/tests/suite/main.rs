@@ -1,5 +1,5 @@
 //! One test program for the whole crate: linking is what costs.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod access;
 mod ask;

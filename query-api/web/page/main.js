@@ -4,7 +4,7 @@ import { address, go, useRoute } from "./router.js";
 import { currentLanguage, LANGUAGES, preferredLanguage, speak, t, useLanguage } from "./words.js";
 import { kept, keep } from "./kept.js";
 import { useLive } from "./live.js";
-import { isSignedIn, mayView, readSession, useSignedOut } from "./session.js";
+import { canSignOut, isSignedIn, mayView, readSession, userName, useSignedOut } from "./session.js";
 import { later } from "./parts/later.js";
 import { Empty } from "./parts/notice.js";
 import { SignIn, SignOutButton } from "./parts/sign_in.js";
@@ -85,7 +85,7 @@ function Header({ view, isSignedOut, onSignIn }) {
     <nav aria-label=${t("nav")}>
       ${!isSignedOut && Object.keys(VIEWS).filter(mayView).map((name) => html`<a key=${name} href=${address(name)} aria-current=${name === view ? "page" : undefined}>${t(`view.${name}`)}${name === "dead-letters" && dead && html` <span class="count">${dead}</span>`}</a>`)}
     </nav>
-    <div class="tools"><${Health} />${isSignedOut && html`<button type="button" onClick=${onSignIn}>${t("signIn")}</button>`}${isSignedIn() && html`<${SignOutButton} />`}<${LanguageButton} /><${ThemeButton} /></div>
+    <div class="tools"><${Health} />${isSignedOut && html`<button type="button" onClick=${onSignIn}>${t("signIn")}</button>`}${isSignedIn() && userName() && html`<span class="user" title=${t("signedIn", { user: userName() })}>${userName()}</span>`}${canSignOut() && html`<${SignOutButton} />`}<${LanguageButton} /><${ThemeButton} /></div>
   </header>`;
 }
 

@@ -37,6 +37,12 @@ export const isSignedOut = () => isOut;
 
 export const isSignedIn = () => session.wants_keys && !isOut;
 
+/** Who uses the page, as people call it: the name of a key, else the user behind the provider or the proxy. */
+export const userName = () => session.name ?? session.key?.replace(/^(proxy:|[^#]*#)/, "") ?? "";
+
+/** Whether signing out here ends anything: a proxy says anew with each request who calls. */
+export const canSignOut = () => isSignedIn() && !session.key?.startsWith("proxy:");
+
 /** `isSignedOut`, for a component that is to be rendered again when it changes. */
 export function useSignedOut() {
   const [value, setValue] = useState(isOut);

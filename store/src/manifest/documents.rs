@@ -7,8 +7,8 @@ use serde::Serialize;
 use tokio::sync::{Mutex, Semaphore};
 use tributary_schemas::id::check_document_id;
 use tributary_schemas::{
-    DocumentEvent, DocumentHeader, Error, ErrorKind, Labels, Reconciliation, Result, State, Topic,
-    Viewer, event,
+    DocumentEvent, DocumentHeader, DocumentRights, DocumentState, Error, ErrorKind, Labels,
+    Reconciliation, Result, SharedNewestRights, State, Topic, Viewer, event,
 };
 
 use super::changes::Changes;
@@ -91,7 +91,11 @@ pub struct Documents {
     /// Which generation served, and when that was seen.
     serving: Mutex<Option<(Instant, String)>>,
     costs: SetCosts,
+    rights_of: RightsOf,
 }
+
+/// What an event says of who may see its document, with what the profile of its source adds.
+pub type RightsOf = Arc<dyn Fn(&DocumentEvent) -> DocumentRights + Send + Sync>;
 
 fn header_of(published: &DocumentEvent, document_id: &str, version: u64) -> DocumentHeader {
     DocumentHeader {
@@ -130,7 +134,18 @@ impl Documents {
             listings: Semaphore::new(LISTINGS_AT_ONCE),
             reconciling: Mutex::default(),
             serving: Mutex::default(),
+            rights_of: Arc::new(|published| DocumentRights::stated(&published.attributes)),
         }
+    }
+
+    /// The same, where more than the event says who may see a document.
+    pub fn with_rights_of(self, rights_of: RightsOf) -> Self {
+        Self { rights_of, ..self }
+    }
+
+    /// What newest versions say of their readers, for who looks at the index.
+    pub fn newest_rights(&self) -> SharedNewestRights {
+        SharedNewestRights::new(Arc::clone(&self.table) as _)
     }
 
     /// Accepts a document: on return it is durable and will end indexed, skipped, deleted or dead.
@@ -157,7 +172,8 @@ impl Documents {
             &published,
             (self.clock)(),
         )?;
-        let accepted = self.accept(header, record).await?;
+        let rights = (self.rights_of)(&published);
+        let accepted = self.accept(header, record, Some(rights)).await?;
         claim.into_iter().for_each(Claim::keep);
         Ok(accepted)
     }
@@ -182,16 +198,20 @@ impl Documents {
                 .as_ref()
                 .map(|state| state.source_path.clone())
                 .unwrap_or_default(),
-            title: known.map(|state| state.title).unwrap_or_default(),
+            title: known
+                .as_ref()
+                .map(|state| state.title.clone())
+                .unwrap_or_default(),
             ..DocumentHeader::default()
         };
+        let rights = known.and_then(|state| state.newest_rights().cloned());
         let record = message::tombstone(
             event::TYPE_DOCUMENT_PUBLISHED,
             document_id,
             version,
             (self.clock)(),
         );
-        self.accept(header, record).await
+        self.accept(header, record, rights).await
     }
 
     /// Reports about documents from now on, for those who show them.
@@ -384,18 +404,44 @@ impl Documents {
     }
 
     /// The event first: should we crash between the two, ingest reports it.
-    async fn accept(&self, header: DocumentHeader, record: Record) -> Result<Accepted> {
+    async fn accept(
+        &self,
+        header: DocumentHeader,
+        record: Record,
+        rights: Option<DocumentRights>,
+    ) -> Result<Accepted> {
         self.topics
             .append(Topic::DocumentsRaw, vec![record])
             .await?;
-        let accepted = Output::report(&report(&header, State::Accepted, (self.clock)()))?;
+        let are_new = self.are_new(&header.document_id, rights.as_ref());
+        let accepted = Output::report(&DocumentState {
+            published_rights: rights,
+            ..report(&header, State::Accepted, (self.clock)())
+        })?;
         self.topics
             .append(accepted.topic, vec![accepted.record])
             .await?;
+        if are_new {
+            self.obey().await;
+        }
         Ok(Accepted {
             document_id: header.document_id,
             version: header.version,
         })
+    }
+
+    /// Whether a document that is known has other rights from now on.
+    fn are_new(&self, document_id: &str, rights: Option<&DocumentRights>) -> bool {
+        let known = self.table.get(document_id);
+        known.is_some_and(|row| row.latest.newest_rights() != rights)
+    }
+
+    /// Before the publisher is answered, so that narrower rights hold here from the answer on. They
+    /// are durable: where this takes too long, they hold a little later.
+    async fn obey(&self) {
+        if let Err(error) = self.table.catch_up(&self.topics).await {
+            tracing::warn!(%error, "changed rights of a document hold as soon as its report is read");
+        }
     }
 
     /// A version that the producer gives: it must be newer than all that are known, also than those

@@ -19,9 +19,10 @@ pub mod unchanged;
 pub mod versions;
 mod view;
 
+use serde_json::Value;
 use tributary_schemas::id::MAXIMUM_DOCUMENT_ID_BYTES;
 use tributary_schemas::{
-    DocumentHeader, DocumentRights, DocumentState, Error, Labels, State, limits,
+    Attributes, DocumentHeader, DocumentRights, DocumentState, Error, Labels, State, limits,
 };
 
 use crate::event_log::stage::Output;
@@ -61,6 +62,7 @@ pub fn report(document: &DocumentHeader, state: State, now_ms: i64) -> DocumentS
         indexed_at_ms: None,
         labels: None,
         rights: DocumentRights::of(document),
+        published_rights: None,
     }
 }
 
@@ -77,6 +79,8 @@ pub fn abandoned(input: &StoredRecord, error: &Error, now_ms: i64) -> Vec<Output
     let document = readable_header(input, document_id);
     let state = DocumentState {
         reason: Some(format!("{}: {}", error.kind(), error.full_message())),
+        // What the index has of an earlier version obeys them for as long as nothing newer comes.
+        published_rights: readable_rights(input),
         ..report(&document, State::Dead, now_ms)
     };
     Output::report(&state)
@@ -85,13 +89,21 @@ pub fn abandoned(input: &StoredRecord, error: &Error, now_ms: i64) -> Vec<Output
         .collect()
 }
 
+/// What the record says of the document's readers, if it says anything that can be read.
+fn readable_rights(input: &StoredRecord) -> Option<DocumentRights> {
+    let value: Value = serde_json::from_slice(input.record.value.as_ref()?).ok()?;
+    let body = value.get("document").unwrap_or(&value);
+    let attributes: Attributes = serde_json::from_value(body.get("attributes")?.clone()).ok()?;
+    Some(DocumentRights::stated(&attributes))
+}
+
 fn readable_header(input: &StoredRecord, document_id: &str) -> DocumentHeader {
-    let value: serde_json::Value = input
+    let value: Value = input
         .record
         .value
         .as_ref()
         .and_then(|value| serde_json::from_slice(value).ok())
-        .unwrap_or(serde_json::Value::Null);
+        .unwrap_or(Value::Null);
     let body = value.get("document").unwrap_or(&value);
     let text = |name: &str, limit| {
         limits::shortened(

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tributary_schemas::{DocumentState, Result, State, Topic};
 
-use super::table::{DocumentRow, DocumentTable, IndexedVersion};
+use super::table::{DocumentRow, DocumentTable, IndexedVersion, is_settled};
 use crate::event_log::stage::Output;
 use crate::event_log::topics::Topics;
 
@@ -96,7 +96,12 @@ pub(super) fn says_all(report: &DocumentState, row: &DocumentRow) -> bool {
         return is_the_latest && is_named;
     }
     let said = IndexedVersion::reported_by(report).map(|indexed| indexed.version);
-    is_the_latest && is_named && said == searchable(row).map(|indexed| indexed.version)
+    let has_rights = is_settled(report.state, report.indexed_version)
+        || report.newest_rights() == row.latest.newest_rights();
+    is_the_latest
+        && is_named
+        && has_rights
+        && said == searchable(row).map(|indexed| indexed.version)
 }
 
 fn searchable(row: &DocumentRow) -> Option<&IndexedVersion> {

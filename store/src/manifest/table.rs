@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::JoinHandle;
-use tributary_schemas::{DocumentState, Error, ErrorKind, Labels, Result, State, Topic, Viewer};
+use tributary_schemas::{
+    DocumentRights, DocumentState, Error, ErrorKind, Labels, NewestRights, Result, State, Topic,
+    Viewer,
+};
 
 use super::changes::Changes;
 use super::list::{ListQuery, Selected, Selection};
@@ -316,6 +319,12 @@ fn reports(applied: &Applied) -> u64 {
     applied.values().sum()
 }
 
+impl NewestRights for DocumentTable {
+    fn on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
+        self.read(|rows| rows.rights_on_the_way(document_id))
+    }
+}
+
 impl Fold for Rows {
     const TOPIC: Topic = Topic::DocumentsStates;
     const NEEDS_VALUES: bool = true;
@@ -390,9 +399,29 @@ fn changed(mut row: DocumentRow, state: DocumentState) -> DocumentRow {
             row.indexed = IndexedVersion::reported_by(&state);
         }
         let previous = std::mem::replace(&mut row.latest, state);
+        keep_rights(&mut row.latest, &previous);
         keep_what_a_deletion_cannot_say(&mut row.latest, previous);
     }
     row
+}
+
+/// Whether the index has the version that a report of this state tells of, or nothing of the document
+/// any more. A skip leaves the version that it names in the index; one that names none, such as that
+/// of an empty document, has a removal on its way.
+pub(super) fn is_settled(state: State, stays: Option<u64>) -> bool {
+    match state {
+        State::Indexed | State::Deleted => true,
+        State::Skipped => stays.is_some(),
+        _ => false,
+    }
+}
+
+/// A report that says nothing of rights, as of what could not be read, takes none back.
+fn keep_rights(latest: &mut DocumentState, previous: &DocumentState) {
+    let is_settled = is_settled(latest.state, latest.indexed_version);
+    if !is_settled && latest.newest_rights().is_none() {
+        latest.published_rights = previous.newest_rights().cloned();
+    }
 }
 
 /// A null value has no source, path and title: the document keeps those it had.
@@ -539,6 +568,54 @@ mod tests {
             row.indexed.is_none(),
             "the same content would be taken for unchanged"
         );
+    }
+
+    fn level(security_level: u8) -> DocumentRights {
+        DocumentRights {
+            security_level,
+            ..DocumentRights::default()
+        }
+    }
+
+    fn accepted(version: u64, security_level: u8) -> DocumentState {
+        DocumentState {
+            fingerprint: String::new(),
+            rights: None,
+            published_rights: Some(level(security_level)),
+            ..state(version, State::Accepted)
+        }
+    }
+
+    #[test]
+    fn rights_are_on_their_way_until_the_index_has_them() {
+        let decided = |version, state_now, security_level| DocumentState {
+            rights: Some(level(security_level)),
+            ..state(version, state_now)
+        };
+        let unreadable = DocumentState {
+            rights: None,
+            ..state(2, State::Dead)
+        };
+        let deletion = DocumentState {
+            published_rights: None,
+            ..accepted(3, 0)
+        };
+        let indexed = decided(1, State::Indexed, 1);
+        let table: [(&[DocumentState], Option<u8>); 7] = [
+            (&[], None),
+            (&[accepted(2, 5)], Some(5)),
+            (&[accepted(2, 5), decided(2, State::Chunking, 6)], Some(6)),
+            (&[accepted(2, 5), decided(2, State::Indexed, 6)], None),
+            (&[accepted(2, 5), unreadable], Some(5)),
+            (&[accepted(2, 5), deletion], Some(5)),
+            (&[accepted(2, 5), accepted(3, 4)], Some(4)),
+        ];
+        for (later, expected) in table {
+            let reports = [std::slice::from_ref(&indexed), later].concat();
+            let on_the_way = DocumentTable::with_reports(&reports).on_the_way("d");
+            let level = on_the_way.map(|rights| rights.security_level);
+            assert_eq!(level, expected, "{reports:?}");
+        }
     }
 
     #[test]

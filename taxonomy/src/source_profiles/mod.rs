@@ -4,6 +4,7 @@
 
 mod chunk_steps;
 mod newest_only;
+mod rights;
 mod rules;
 mod steps;
 

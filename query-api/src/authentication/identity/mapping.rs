@@ -11,6 +11,25 @@ use super::config::IdentityConfig;
 /// More groups than a search is asked to look for.
 const MAXIMUM_GROUPS: usize = 1000;
 
+/// Whether this can be the name of a user, at most so many bytes: nothing that a log, a list or
+/// the page would show as another name, such as marks that turn the direction of text.
+pub fn is_name(text: &str, maximum_bytes: usize) -> bool {
+    let hides = |sign: char| {
+        sign.is_control()
+            || matches!(
+                sign,
+                '\u{61c}'
+                    | '\u{200b}'
+                    | '\u{200e}'
+                    | '\u{200f}'
+                    | '\u{2028}'..='\u{202e}'
+                    | '\u{2060}'..='\u{2069}'
+                    | '\u{feff}'
+            )
+    };
+    !text.is_empty() && text.len() <= maximum_bytes && !text.contains(hides)
+}
+
 /// What somebody says of a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
@@ -93,6 +112,25 @@ mod tests {
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn names_show_what_they_are() {
+        for name in ["a", "张三", "a b", "ali\u{200c}reza", "é"] {
+            assert!(is_name(name, 20), "{name:?}");
+        }
+        for name in [
+            "",
+            "a\n",
+            "a\u{202e}b",
+            "\u{2066}a",
+            "a\u{200f}",
+            "a\u{feff}",
+            "\u{9b}",
+        ] {
+            assert!(!is_name(name, 20), "{name:?}");
+        }
+        assert!(!is_name("abc", 2));
     }
 
     #[test]

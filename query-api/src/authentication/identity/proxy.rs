@@ -10,7 +10,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::keys::Holder;
 
 use super::config::ProxyConfig;
-use super::mapping::{Mapping, Said};
+use super::mapping::{Mapping, Said, is_name};
 use crate::problem::{Code, Problem};
 
 /// Longest name of a user.
@@ -67,7 +67,7 @@ impl Proxy {
         if user.is_empty() {
             return Ok(None);
         }
-        if user.len() > MAXIMUM_USER_BYTES || user.contains(char::is_control) {
+        if !is_name(user, MAXIMUM_USER_BYTES) {
             return Err(unreadable(&self.user));
         }
         let said = Said {

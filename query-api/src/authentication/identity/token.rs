@@ -12,7 +12,7 @@ use tributary_store::keys::Holder;
 use super::config::TokensConfig;
 use super::jws::{Algorithm, Token};
 use super::key_source::KeySource;
-use super::mapping::{Mapping, Said};
+use super::mapping::{Mapping, Said, is_name};
 use super::refusal::TokenRefusal;
 
 /// Longest `sub` (OpenID Connect Core, section 2).
@@ -180,10 +180,7 @@ impl Tokens {
 /// The name of the user, which goes into logs.
 fn subject(claims: &Map<String, Value>) -> Option<&str> {
     let subject = claims.get("sub")?.as_str()?;
-    let is_name = !subject.is_empty()
-        && subject.len() <= MAXIMUM_SUBJECT_BYTES
-        && !subject.contains(char::is_control);
-    is_name.then_some(subject)
+    is_name(subject, MAXIMUM_SUBJECT_BYTES).then_some(subject)
 }
 
 /// The values of a claim: one, or a list of them; texts and numbers, nothing else.

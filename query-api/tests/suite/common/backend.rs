@@ -27,8 +27,8 @@ use tributary_schemas::reindex::{
 };
 use tributary_schemas::repair::DegradedRepair;
 use tributary_schemas::{
-    DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Lineage, Result, StageTime,
-    State, Topic, event,
+    DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Lineage, Result,
+    SharedNewestRights, StageTime, State, Topic, event,
 };
 use tributary_store::audit::AuditTopic;
 use tributary_store::blobs::Blobs;
@@ -406,6 +406,7 @@ pub fn operations(ready: bool) -> OperationsParts {
         backup: None,
         backup_token: BACKUP_TOKEN.into(),
         keys: None,
+        newest_rights: SharedNewestRights::default(),
         work: Work::default(),
         audit: None,
     }
@@ -498,6 +499,7 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
         inline_limit_bytes: 50_000,
         operations: OperationsParts {
             keys,
+            newest_rights: kept.documents.newest_rights(),
             audit: Some(kept.audit()),
             ..operations(ready)
         },

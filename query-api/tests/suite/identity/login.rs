@@ -83,11 +83,16 @@ async fn who_signs_in_with_the_provider_has_a_session_until_they_sign_out() {
         (&who["roles"], &who["clearance"]),
         (&json!([{"role": "reader"}]), &json!(2))
     );
-    let again = back(&keyed, &cookie, &query).await;
-    assert_eq!(
-        again.header("location"),
-        Some(format!("{PAGE}?refused=sign_in_failed").as_str())
-    );
+    // Neither the same address nor another code with the same `state`.
+    let another = provider.sign_in(&asked, json!({}));
+    let with_another = format!("code={another}&state={}", asked["state"]);
+    for query in [query, with_another] {
+        let again = back(&keyed, &cookie, &query).await;
+        assert_eq!(
+            again.header("location"),
+            Some(format!("{PAGE}?refused=sign_in_failed").as_str())
+        );
+    }
     assert_eq!(
         (call("DELETE").await.status, call("GET").await.status),
         (204, 401)

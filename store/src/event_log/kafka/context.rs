@@ -26,6 +26,14 @@ impl Context {
         }
     }
 
+    /// That all brokers are down follows what happened to the last of them, which says more.
+    fn keep(&self, code: Code, reason: &str) {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.is_none() || code != Code::AllBrokersDown {
+            *newest = Some((code, reason.to_owned()));
+        }
+    }
+
     /// The newest error since the last call.
     pub fn take_error(&self) -> Option<(Code, String)> {
         self.newest
@@ -38,14 +46,17 @@ impl Context {
 impl ClientContext for Context {
     fn log(&self, level: Level, facility: &str, message: &str) {
         pass_on(level, facility, message);
+        // Of a broker that hangs up, librdkafka tells its log alone.
+        if message.contains("Disconnected") {
+            self.keep(Code::BrokerTransportFailure, message);
+        }
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, reason, "kafka connection");
         self.brokers.notice(&error);
         if let Some(code) = error.rdkafka_error_code() {
-            *self.newest.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some((code, reason.to_owned()));
+            self.keep(code, reason);
         }
     }
 }

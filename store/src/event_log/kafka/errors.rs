@@ -32,6 +32,14 @@ pub fn from_code(what: impl std::fmt::Display, code: Code) -> Error {
         (_, Code::MessageSizeTooLarge | Code::InvalidMessageSize) => error.with_hint(
             "raise max.message.bytes of the topic and store.event_log.kafka.max_record_bytes, or lower store.inline_limit_bytes",
         ),
+        (
+            _,
+            Code::TopicAuthorizationFailed
+            | Code::GroupAuthorizationFailed
+            | Code::ClusterAuthorizationFailed,
+        ) => error.with_hint(
+            "Kafka has no ACL that allows this: docs/rights.md lists those that the user in store.event_log.kafka.username needs",
+        ),
         (ErrorKind::Denied, _) => {
             error.with_hint("check the credentials in [store.event_log.kafka] and the access rights of this user in Kafka")
         }

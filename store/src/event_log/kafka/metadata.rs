@@ -12,7 +12,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::config::Config;
 use super::context::Context;
-use super::{check_name, errors, lock, no_topic};
+use super::{check_name, errors, lock, no_topic, operations};
 
 /// How long a number of partitions is believed; partitions are added rarely, and topics vanish
 /// rarely.
@@ -44,12 +44,14 @@ impl Metadata {
             let asked = client.fetch_metadata(Some("tributary-is-kafka-there"), left);
             // Errors of connections lie in the client's queue until someone looks.
             client.poll(Duration::ZERO);
-            reason = client.context().take_error().or(reason);
+            let newer = client.context().take_error();
+            reason = newer
+                .filter(|(code, _)| says_more(*code, &reason))
+                .or(reason);
             match (asked, &reason) {
                 (Ok(_), _) => break,
                 (Err(_), Some((code, said))) if errors::kind(*code) == ErrorKind::Denied => {
-                    let what = format!("kafka at `{}` refuses this client: {said}", config.brokers);
-                    return Err(errors::from_code(what, *code));
+                    return Err(refused(config, *code, said));
                 }
                 (Err(error), said) if Instant::now() >= deadline => {
                     return Err(away(config, &error, said.as_ref()));
@@ -118,6 +120,11 @@ impl Metadata {
         }
     }
 
+    /// What this user would need to do with an existing topic and may not. Blocks.
+    pub fn denied(&self, topic: &str) -> Result<Vec<&'static str>> {
+        operations::denied(self.client.client(), topic, self.timeout)
+    }
+
     /// Offset after the last record of a partition.
     pub fn end(&self, topic: &str, partition: u32) -> Result<u64> {
         let number = i32::try_from(partition).unwrap_or(i32::MAX);
@@ -134,8 +141,38 @@ impl Metadata {
     }
 }
 
+/// Whether an error is worth more than the one before: that all brokers are down follows what
+/// happened to the last of them.
+fn says_more(code: Code, before: &Option<(Code, String)>) -> bool {
+    before.is_none() || code != Code::AllBrokersDown
+}
+
+/// The brokers answer and do not let this client in.
+fn refused(config: &Config, code: Code, said: &str) -> Error {
+    let what = format!("kafka at `{}` refuses this client: {said}", config.brokers);
+    let error = errors::from_code(what, code);
+    if said.contains("supported mechanisms") {
+        return error.with_hint(
+            "the broker knows no SASL at this port, or another mechanism: compare store.event_log.kafka.security_protocol and sasl_mechanism with its listener",
+        );
+    }
+    if said.contains("Authentication failed") {
+        return error.with_hint(
+            "check store.event_log.kafka.username and password_file (or the variable TRIBUTARY__STORE__EVENT_LOG__KAFKA__PASSWORD); nothing was changed, and what was published waits in Kafka",
+        );
+    }
+    error
+}
+
+/// No broker answers, or one hangs up before it says why.
 fn away(config: &Config, error: &KafkaError, said: Option<&(Code, String)>) -> Error {
     let reason = said.map_or_else(|| error.to_string(), |(_, reason)| reason.clone());
-    Error::new(ErrorKind::Unavailable, format!("no kafka broker answers at `{}`: {reason}", config.brokers))
-        .with_hint("start one with `deploy/services/kafka start`, or set store.event_log.kafka.brokers to where it runs")
+    let hangs_up = reason.contains("Disconnected") || reason.contains("closed by peer");
+    let hint = if hangs_up {
+        "something listens there and hangs up: it may want TLS or SASL, see store.event_log.kafka.security_protocol"
+    } else {
+        "start one with `deploy/services/kafka start`, or set store.event_log.kafka.brokers to where it runs"
+    };
+    let what = format!("no kafka broker answers at `{}`: {reason}", config.brokers);
+    Error::new(ErrorKind::Unavailable, what).with_hint(hint)
 }

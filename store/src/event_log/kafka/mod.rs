@@ -19,6 +19,7 @@ mod errors;
 mod inspector;
 mod membership;
 mod metadata;
+mod operations;
 mod producer;
 mod subscription;
 
@@ -67,6 +68,12 @@ impl KafkaEventLog {
             admin,
             inspectors: Mutex::default(),
         })
+    }
+
+    /// What this user would need to do with an existing topic and may not: `read`, `write`.
+    pub async fn denied(&self, topic: &str) -> Result<Vec<&'static str>> {
+        let (metadata, topic) = (Arc::clone(&self.metadata), topic.to_owned());
+        blocking(move || metadata.denied(&topic)).await
     }
 
     async fn partitions(&self, topic: &str) -> Result<u32> {

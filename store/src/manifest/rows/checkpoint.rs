@@ -26,7 +26,7 @@ use crate::manifest::texts::Common;
 use crate::manifest::view::Applied;
 
 const MAGIC: &str = "tributary document table";
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 /// Rows of a block. The table stands still while one is written.
 const BLOCK_ROWS: usize = 5_000;
 /// A frame above this is damage.
@@ -88,6 +88,7 @@ struct StoredRow<'a> {
     title: &'a str,
     lineage: Option<u32>,
     rights: Option<u32>,
+    published_rights: Option<u32>,
     timeline: Vec<(u32, i64)>,
 }
 
@@ -265,10 +266,8 @@ impl Writing {
             source_path: &packed.source_path,
             title: &packed.title,
             lineage: packed.lineage.as_ref().map(|lineage| self.lineage(lineage)),
-            rights: packed
-                .rights
-                .as_ref()
-                .map(|rights| number(&mut self.rights, rights)),
+            rights: self.rights(packed.rights.as_ref()),
+            published_rights: self.rights(packed.published_rights.as_ref()),
             timeline: packed
                 .stages
                 .iter()
@@ -276,6 +275,10 @@ impl Writing {
                 .map(|(stage, at_ms)| (number(&mut self.texts, stage), *at_ms))
                 .collect(),
         }
+    }
+
+    fn rights(&mut self, rights: Option<&Arc<DocumentRights>>) -> Option<u32> {
+        rights.map(|rights| number(&mut self.rights, rights))
     }
 
     fn lineage(&mut self, lineage: &Arc<Lineage>) -> u32 {
@@ -380,10 +383,11 @@ impl Reading {
             Some(number) => Some(Arc::clone(self.lineages.get(number as usize)?)),
             None => None,
         };
-        let rights = match row.rights {
-            Some(number) => Some(Arc::clone(self.rights.get(number as usize)?)),
-            None => None,
+        let rights = |number: Option<u32>| match number {
+            Some(number) => self.rights.get(number as usize).cloned().map(Some),
+            None => Some(None),
         };
+        let (rights, published_rights) = (rights(row.rights)?, rights(row.published_rights)?);
         let stages: Option<Vec<Arc<str>>> = row
             .timeline
             .iter()
@@ -406,6 +410,7 @@ impl Reading {
             title: row.title.into(),
             lineage,
             rights,
+            published_rights,
             stages,
             times: row.timeline.iter().map(|(_, at_ms)| *at_ms).collect(),
         })
@@ -502,6 +507,13 @@ mod tests {
     use super::*;
     use crate::manifest::table::{DocumentRow, IndexedVersion};
 
+    fn level(security_level: u8) -> DocumentRights {
+        DocumentRights {
+            security_level,
+            ..DocumentRights::default()
+        }
+    }
+
     fn row(number: u64) -> DocumentRow {
         let state = State::ALL[(number % 8) as usize];
         DocumentRow {
@@ -527,10 +539,8 @@ mod tests {
                 indexed_version: number.is_multiple_of(4).then_some(number),
                 indexed_at_ms: None,
                 labels: None,
-                rights: (!number.is_multiple_of(3)).then_some(DocumentRights {
-                    access: None,
-                    security_level: 3,
-                }),
+                rights: (!number.is_multiple_of(3)).then(|| level(3)),
+                published_rights: number.is_multiple_of(3).then(|| level(4)),
             },
             indexed: (!number.is_multiple_of(5)).then(|| IndexedVersion {
                 version: number,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tributary_schemas::{DocumentRights, DocumentState, Labels, Lineage, StageTime, State};
 
-use super::table::{DocumentRow, IndexedVersion};
+use super::table::{DocumentRow, IndexedVersion, is_settled};
 use super::texts::{Common, SWEEP_AT_LEAST, Texts};
 
 pub use checkpoint::CheckpointFile;
@@ -87,6 +87,7 @@ struct Packed {
     title: Box<str>,
     lineage: Option<Arc<Lineage>>,
     rights: Option<Arc<DocumentRights>>,
+    published_rights: Option<Arc<DocumentRights>>,
     /// Names of the stages that finished with it, and when each did.
     stages: Arc<[Arc<str>]>,
     times: Box<[i64]>,
@@ -152,6 +153,16 @@ impl Rows {
         self.packed.get(document_id).map_or((0, 0, 0), |packed| {
             (packed.version, packed.taken, packed.passed)
         })
+    }
+
+    /// What the newest version of a document says of its readers; `None` where the index has that
+    /// version, or nothing of the document any more.
+    pub fn rights_on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
+        let packed = self.packed.get(document_id)?;
+        let newest = packed.rights.as_ref().or(packed.published_rights.as_ref());
+        newest
+            .filter(|_| !is_settled(packed.state, packed.indexed_version))
+            .cloned()
     }
 
     /// Rows by document id, those after `document_id`.
@@ -266,13 +277,16 @@ impl Shared {
             source_path: latest.source_path.into_boxed_str(),
             title: latest.title.into_boxed_str(),
             lineage: latest.lineage.map(|lineage| self.lineage(lineage)),
-            rights: latest.rights.map(|rights| {
-                let keep = |rights: &DocumentRights| Arc::new(rights.clone());
-                self.rights.share_with(&rights, keep)
-            }),
+            rights: latest.rights.map(|rights| self.rights(&rights)),
+            published_rights: latest.published_rights.map(|rights| self.rights(&rights)),
             stages,
             times,
         }
+    }
+
+    fn rights(&mut self, rights: &DocumentRights) -> Arc<DocumentRights> {
+        let keep = |rights: &DocumentRights| Arc::new(rights.clone());
+        self.rights.share_with(rights, keep)
     }
 
     fn indexed(&mut self, indexed: IndexedVersion, newest: &Arc<str>) -> Indexed {
@@ -345,6 +359,7 @@ impl Packed {
             indexed_at_ms: None,
             labels: None,
             rights: self.rights.as_deref().cloned(),
+            published_rights: self.published_rights.as_deref().cloned(),
         };
         let indexed = self.indexed.as_ref().map(Indexed::unpack);
         DocumentRow {
@@ -444,7 +459,9 @@ mod tests {
                         users: vec![],
                     }),
                     security_level: 2,
+                    section_levels: Vec::new(),
                 }),
+                published_rights: None,
             },
             indexed: Some(IndexedVersion {
                 version: 6,

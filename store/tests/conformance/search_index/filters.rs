@@ -89,7 +89,7 @@ pub async fn rights_hold_inside_every_query(index: &dyn SearchIndex) {
             user: user.map(str::to_owned),
             clearance,
             sees_unstated,
-            is_nobody: false,
+            ..Viewer::default()
         }),
         ..Filter::default()
     };

@@ -1,10 +1,11 @@
 //! Signing in on the page with the identity provider: OpenID Connect, the code flow with PKCE
 //! (OpenID Connect Core, section 3.1; RFC 7636; RFC 9700). Nothing is kept between the two requests
-//! of it: `state`, `nonce` and the verifier of the code are derived from a random cookie, which
+//! of it but that it succeeded: `state`, `nonce` and the verifier of the code are derived from a random cookie, which
 //! only the browser has that began.
 
 pub mod config;
 mod provider;
+mod spent;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use crate::problem::{Code, Problem};
 use config::LoginConfig;
 use provider::Provider;
 pub use provider::authorization_address;
+use spent::Spent;
 
 /// The cookie of a sign-in that has begun.
 const COOKIE: &str = "tributary_login";
@@ -42,6 +44,8 @@ pub struct Login {
     pub session_seconds: i64,
     tokens: Arc<Tokens>,
     provider: Provider,
+    spent: Spent,
+    clock: Clock,
 }
 
 /// Where a browser is sent, and the cookie that it keeps meanwhile.
@@ -103,7 +107,9 @@ impl Login {
             scope: config.scopes.join(" "),
             session_seconds: i64::try_from(config.session_seconds).unwrap_or(SECONDS),
             tokens,
-            provider: Provider::new(trusted, config, clock)?,
+            provider: Provider::new(trusted, config, Arc::clone(&clock))?,
+            spent: Spent::default(),
+            clock,
         })
     }
 
@@ -164,10 +170,19 @@ impl Login {
             .await?;
         let (holder, nonce) = self.tokens.sign_in(&token, &self.client_id).await?;
         let nonce = nonce.and_then(|nonce| blake3::Hash::from_hex(nonce).ok());
-        match nonce.is_some_and(|nonce| nonce == attempt.nonce) {
-            true => Ok(holder),
-            false => Err(failed("the token belongs to another sign-in")),
+        if nonce.is_none_or(|nonce| nonce != attempt.nonce) {
+            return Err(failed("the token belongs to another sign-in"));
         }
+        match self.is_first(&attempt) {
+            true => Ok(holder),
+            false => Err(failed("it succeeded before")),
+        }
+    }
+
+    /// Takes note that it succeeded, which it does once, even at a provider that takes a code twice.
+    fn is_first(&self, attempt: &Attempt) -> bool {
+        let now = (self.clock)();
+        self.spent.spend(attempt.state, now + SECONDS * 1000, now)
     }
 
     /// The `Set-Cookie` that takes the cookie of a sign-in away.

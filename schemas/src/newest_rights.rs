@@ -1,0 +1,49 @@
+//! Rights of documents that are newer than those that an index has: narrower ones hold at once. The
+//! document table knows them, and [`crate::Viewer`] asks.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use crate::DocumentRights;
+
+/// Knows what the newest version of a document says of its readers, while an index may still have
+/// an earlier one.
+pub trait NewestRights: Send + Sync {
+    /// Of this document; `None` where the index has the newest version, and of what is unknown.
+    fn on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>>;
+}
+
+/// Where a viewer looks for [`NewestRights`]; by default nowhere. It is no part of who they are, so
+/// any two are equal.
+#[derive(Clone, Default)]
+pub struct SharedNewestRights(Option<Arc<dyn NewestRights>>);
+
+impl SharedNewestRights {
+    /// Looks there.
+    pub fn new(rights: Arc<dyn NewestRights>) -> Self {
+        Self(Some(rights))
+    }
+
+    pub(crate) fn on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
+        self.0.as_ref()?.on_the_way(document_id)
+    }
+}
+
+impl fmt::Debug for SharedNewestRights {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SharedNewestRights")
+    }
+}
+
+impl PartialEq for SharedNewestRights {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for SharedNewestRights {}
+
+impl Hash for SharedNewestRights {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
