@@ -18,7 +18,13 @@ fn main() -> ExitCode {
     };
     let config: tributary_convert::Config = test_config::config();
     for path in paths.lines() {
-        let bytes = std::fs::read(path).unwrap_or_default();
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                eprintln!("{path}: {error}");
+                continue;
+            }
+        };
         match heading_examples(&bytes, &config.pdf, &Limits::starting_now(&config)) {
             Ok(examples) => {
                 for example in examples {

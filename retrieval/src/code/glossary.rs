@@ -48,7 +48,7 @@ impl Glossary {
     }
 
     /// The question in the code's words.
-    pub fn asked(&self, question: &str) -> Asked {
+    pub(super) fn asked(&self, question: &str) -> Asked {
         let terms = self.found(question);
         let mut names: Vec<&str> = Vec::new();
         for name in terms.iter().flat_map(|term| &term.names) {

@@ -24,7 +24,7 @@ const INDEXES: [&str; 6] = [
 
 /// The package without indexes; the same if it has none, or if its content is no UTF-8.
 pub(super) fn left_out<'b>(package: &'b [u8], content: &[u8]) -> Result<Cow<'b, [u8]>> {
-    let text = std::str::from_utf8(content).unwrap_or_default();
+    let text = std::str::from_utf8(content).ok().unwrap_or_default();
     if !INDEXES.iter().any(|name| text.contains(name)) {
         return Ok(Cow::Borrowed(package));
     }

@@ -217,7 +217,7 @@ fn nest(tree: &mut Tree<Node>, run: Vec<Item>) {
             })
             .is_some()
         {}
-        if !open.last().is_some_and(|list| list.depth == item.depth)
+        if open.last().is_none_or(|list| list.depth != item.depth)
             && let Some(list) = new_list(tree, &item, open.last())
         {
             open.push(list);
