@@ -10,16 +10,20 @@
 use std::collections::{HashMap, HashSet};
 
 use futures::future::try_join_all;
-use tributary_schemas::search::QueryPlan;
-use tributary_schemas::{ChunkId, Result};
+use tributary_schemas::search::{QueryPlan, ScoredChunk};
+use tributary_schemas::{ChunkId, Result, Viewer};
 use tributary_store::search_index::{KeywordQuery, SearchIndex};
 
 use crate::fine::FineChunk;
 use crate::function_words::is_function_word;
-use crate::plan;
+use crate::{leaving, plan};
 
 /// Tokens that are looked at: the rest of a question as long as a page says nothing new.
 const MAXIMUM_TOKENS: usize = 48;
+
+/// Best chunks of a token that are looked at while some may be withheld; where all of them are, the
+/// token stands nowhere.
+const LOOKED_AT: usize = 8;
 
 /// Relevance from which a hit is taken to answer the question.
 const ANSWERED: f32 = 0.7;
@@ -48,10 +52,40 @@ pub async fn token_scores(
             tokens.push(token);
         }
     }
-    let asked = tokens.iter().map(|token| best(index, plan, token));
-    let scores = try_join_all(asked).await?;
+    let viewer = plan.filter.viewer.as_ref();
+    let may_be_withheld = viewer.is_some_and(Viewer::may_be_withheld);
+    let limit = if may_be_withheld { LOOKED_AT } else { 1 };
+    let asked = tokens.iter().map(|token| best(index, plan, token, limit));
+    let mut found: Vec<Vec<ScoredChunk>> = try_join_all(asked).await?;
+    if may_be_withheld {
+        found = seen(index, plan, found).await?;
+    }
+    let scores = found
+        .iter()
+        .map(|found| found.first().map_or(0.0, |chunk| chunk.score));
     let best = tokens.into_iter().cloned().zip(scores).collect();
     Ok(TokenScores::new(best, content))
+}
+
+/// Those of the chunks that may leave: while a document waits with narrower rights the filter still
+/// finds it.
+async fn seen(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    mut found: Vec<Vec<ScoredChunk>>,
+) -> Result<Vec<Vec<ScoredChunk>>> {
+    let ids: HashSet<ChunkId> = found.iter().flatten().map(|chunk| chunk.chunk_id).collect();
+    let ids: Vec<ChunkId> = ids.into_iter().collect();
+    let stored = leaving::fetch(index, plan.generation.as_deref(), &ids, &plan.filter).await?;
+    let seen: HashSet<ChunkId> = stored
+        .iter()
+        .flatten()
+        .map(|stored| stored.chunk.chunk_id)
+        .collect();
+    for of_token in &mut found {
+        of_token.retain(|chunk| seen.contains(&chunk.chunk_id));
+    }
+    Ok(found)
 }
 
 /// Puts the BM25 score by these tokens alone in the place of that by all tokens of the question,
@@ -88,17 +122,21 @@ pub async fn score_by_content(
     Ok(())
 }
 
-/// 0 for a token that stands nowhere.
-async fn best(index: &dyn SearchIndex, plan: &QueryPlan, token: &String) -> Result<f32> {
+/// The best chunks of a token; none for one that stands nowhere.
+async fn best(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    token: &String,
+    limit: usize,
+) -> Result<Vec<ScoredChunk>> {
     let query = KeywordQuery {
         generation: plan.generation.as_deref(),
         tokens: std::slice::from_ref(token),
         filter: &plan.filter,
         candidates: None,
-        limit: 1,
+        limit,
     };
-    let found = index.keyword(query).await?;
-    Ok(found.first().map_or(0.0, |chunk| chunk.score))
+    index.keyword(query).await
 }
 
 impl TokenScores {

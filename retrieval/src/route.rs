@@ -1,14 +1,14 @@
 //! The steps of a search that one question and several ways to ask it have in common: what is found
 //! for one text, and the answer that is made of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use tributary_schemas::Filter;
 use tributary_schemas::search::{
     Hit, QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary, TierTrace,
 };
+use tributary_schemas::{ChunkId, Filter, Viewer};
 
 use crate::access::Principal;
 use crate::adapting::Adapting;
@@ -111,6 +111,18 @@ impl Ranked {
             (TIER_FINE, fine),
             (TIER_RERANK, self.ranking.summary.clone()),
         ]
+    }
+
+    /// Counts and traces of what is shown alone: what was withheld must not be counted either.
+    fn keep_shown(&mut self) {
+        let shown: HashSet<ChunkId> = self.hits.iter().map(|hit| hit.chunk_id).collect();
+        let is_shown = |chunk: &ScoredChunk| shown.contains(&chunk.chunk_id);
+        self.coarse.retain(is_shown);
+        self.fine.retain(is_shown);
+        if let Some(reranked) = &mut self.ranking.reranked {
+            reranked.retain(is_shown);
+        }
+        self.ranking.summary.candidates = self.hits.len();
     }
 
     fn traces(&self, summaries: &[(&'static str, TierSummary); 3]) -> Vec<TierTrace> {
@@ -216,9 +228,13 @@ impl Retriever {
         &self,
         route: &Route<'_>,
         found: &Found,
-        ranked: Ranked,
+        mut ranked: Ranked,
     ) -> SearchResult<Outcome> {
         let (request, plan) = (&route.request, &found.plan);
+        let viewer = plan.filter.viewer.as_ref();
+        if viewer.is_some_and(Viewer::may_be_withheld) {
+            ranked.keep_shown();
+        }
         let summaries = ranked.summaries(found);
         let traces = request.explain.then(|| ranked.traces(&summaries));
         let seen = (plan, ranked.coarse.as_slice(), &found.coarse);

@@ -143,6 +143,12 @@ impl Viewer {
         ) && self.sees_newest(document)
     }
 
+    /// Whether an index may find something for them that [`Self::sees_document`] then withholds:
+    /// whatever is counted in the index would tell of it.
+    pub fn may_be_withheld(&self) -> bool {
+        self.newest.is_any_on_the_way()
+    }
+
     /// Whether the newest version, which may be on its way to the index, lets them see it as it is
     /// there. Which sections a rule closes that the index does not know cannot be told, so it closes
     /// them all.
@@ -314,6 +320,10 @@ mod tests {
     impl NewestRights for OnTheWay {
         fn on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
             (document_id == "d").then(|| Arc::new(self.0.clone()))
+        }
+
+        fn is_any_on_the_way(&self) -> bool {
+            true
         }
     }
 

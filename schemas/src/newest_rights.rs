@@ -12,6 +12,9 @@ use crate::DocumentRights;
 pub trait NewestRights: Send + Sync {
     /// Of this document; `None` where the index has the newest version, and of what is unknown.
     fn on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>>;
+
+    /// Whether there is any document of which it would say something.
+    fn is_any_on_the_way(&self) -> bool;
 }
 
 /// Where a viewer looks for [`NewestRights`]; by default nowhere. It is no part of who they are, so
@@ -27,6 +30,11 @@ impl SharedNewestRights {
 
     pub(crate) fn on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
         self.0.as_ref()?.on_the_way(document_id)
+    }
+
+    pub(crate) fn is_any_on_the_way(&self) -> bool {
+        let rights = self.0.as_ref();
+        rights.is_some_and(|rights| rights.is_any_on_the_way())
     }
 }
 

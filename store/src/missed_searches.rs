@@ -5,9 +5,11 @@
 //! The file has a line of JSON for each miss, the last one of a question stands; it is written anew
 //! when it has twice as many lines as there are questions.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::mem;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,7 +29,8 @@ const DAY_MS: i64 = 24 * 3600 * 1000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Questions of all owners together, those that were asked last; 0 keeps none.
+    /// Questions of all owners together, those that were asked last; who has most gives way first,
+    /// and 0 keeps none.
     pub maximum: usize,
     /// Days since it was asked last at which a question is forgotten; 0 keeps it.
     pub retention_days: u32,
@@ -75,6 +78,8 @@ pub struct MissedSearches {
 struct Kept {
     by_id: BTreeMap<String, MissedSearch>,
     lines: usize,
+    /// The last line has no end, as a write leaves it that found the disk full.
+    ends_torn: bool,
 }
 
 impl MissedSearches {
@@ -101,7 +106,7 @@ impl MissedSearches {
         let kept = self.read(&mut guard)?;
         let now_ms = miss.at_ms;
         let missed = kept.with(miss);
-        self.append(&missed)?;
+        self.append(&missed, kept)?;
         kept.lines += 1;
         kept.by_id.insert(missed.id.clone(), missed);
         let is_changed = kept.forget_old(self.config, now_ms);
@@ -149,28 +154,31 @@ impl MissedSearches {
         if let Some(known) = kept {
             return Ok(known);
         }
-        let text = match fs::read_to_string(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            text => text.map_err(|error| failed(&error))?,
+        let content = match fs::read(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            content => content.map_err(|error| failed(&error))?,
         };
-        let mut found = Kept::default();
-        for line in text.lines() {
+        let mut found = Kept {
+            ends_torn: content.last().is_some_and(|last| *last != b'\n'),
+            ..Kept::default()
+        };
+        for line in content.split(|byte| *byte == b'\n') {
             found.lines += 1;
-            if let Ok(missed) = serde_json::from_str::<MissedSearch>(line) {
+            if let Ok(missed) = serde_json::from_slice::<MissedSearch>(line) {
                 found.by_id.insert(missed.id.clone(), missed);
             }
         }
         Ok(kept.insert(found))
     }
 
-    fn append(&self, missed: &MissedSearch) -> Result<()> {
-        let mut file = private().append(true).open(&self.path);
-        let line = line_of(missed)?;
-        let written = file.as_mut().map(|file| file.write_all(line.as_bytes()));
-        match written {
-            Ok(written) => written.map_err(|error| failed(&error)),
-            Err(error) => Err(failed(error)),
-        }
+    fn append(&self, missed: &MissedSearch, kept: &mut Kept) -> Result<()> {
+        let file = private().append(true).open(&self.path);
+        let mut file = file.map_err(|error| failed(&error))?;
+        let before = if kept.ends_torn { "\n" } else { "" };
+        let line = format!("{before}{}", line_of(missed)?);
+        let written = file.write_all(line.as_bytes());
+        kept.ends_torn = written.is_err();
+        written.map_err(|error| failed(&error))
     }
 
     /// Writes what is kept into a file that takes the place of the old one.
@@ -186,6 +194,7 @@ impl MissedSearches {
         };
         write().map_err(|error| failed(&error))?;
         kept.lines = kept.by_id.len();
+        kept.ends_torn = false;
         Ok(())
     }
 }
@@ -211,14 +220,32 @@ impl Kept {
             let since = now_ms - i64::from(config.retention_days) * DAY_MS;
             self.by_id.retain(|_, one| one.at_ms >= since);
         }
-        while self.by_id.len() > config.maximum {
-            let oldest = self.by_id.values().min_by_key(|one| one.at_ms);
-            let Some(id) = oldest.map(|one| one.id.clone()) else {
-                break;
-            };
-            self.by_id.remove(&id);
+        if self.by_id.len() > config.maximum {
+            // A tenth at once: the file is not written anew for each question that is one too many.
+            let left = config.maximum - config.maximum / 10;
+            self.keep_newest(left);
         }
         self.by_id.len() < before
+    }
+
+    /// Keeps so many questions: of each owner the newest, and of none more than of another while
+    /// that one has more.
+    fn keep_newest(&mut self, left: usize) {
+        let mut by_owner: BTreeMap<Option<String>, Vec<MissedSearch>> = BTreeMap::new();
+        for one in mem::take(&mut self.by_id).into_values() {
+            by_owner.entry(one.owner.clone()).or_default().push(one);
+        }
+        let mut owners: Vec<Vec<MissedSearch>> = by_owner.into_values().collect();
+        owners.sort_by_key(Vec::len);
+        let (mut left, mut waiting) = (left, owners.len());
+        for mut questions in owners {
+            questions.sort_unstable_by_key(|one| Reverse(one.at_ms));
+            questions.truncate(left / waiting.max(1));
+            left -= questions.len();
+            waiting -= 1;
+            let kept = questions.into_iter().map(|one| (one.id.clone(), one));
+            self.by_id.extend(kept);
+        }
     }
 }
 
@@ -314,6 +341,44 @@ mod tests {
         assert!(!text().contains("q1"), "{}", text());
         assert!(queries(&missed, None, 5 + DAY_MS).is_empty());
         assert_eq!(text(), "");
+    }
+
+    #[test]
+    fn who_asks_much_takes_the_place_of_their_own_questions_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let ten = Config {
+            maximum: 10,
+            ..CONFIG
+        };
+        let missed = MissedSearches::in_folder(folder.path(), ten);
+        for at in 0..4 {
+            missed
+                .note(miss(Some("few"), &format!("f{at}"), at))
+                .unwrap();
+        }
+        for at in 10..60 {
+            missed
+                .note(miss(Some("many"), &format!("m{at}"), at))
+                .unwrap();
+        }
+        assert_eq!(queries(&missed, Some("few"), 60).len(), 4);
+        assert!(queries(&missed, Some("many"), 60).starts_with(&["m59".into(), "m58".into()]));
+    }
+
+    #[test]
+    fn a_torn_line_costs_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        MissedSearches::in_folder(folder.path(), CONFIG)
+            .note(miss(None, "页表", 1))
+            .unwrap();
+        let whole = fs::read(&path).unwrap();
+        let character = whole.iter().position(|byte| !byte.is_ascii()).unwrap();
+        fs::write(&path, [&whole[..], &whole[..=character]].concat()).unwrap();
+        let missed = MissedSearches::in_folder(folder.path(), CONFIG);
+        missed.note(miss(None, "快表", 2)).unwrap();
+        let again = MissedSearches::in_folder(folder.path(), CONFIG);
+        assert_eq!(queries(&again, None, 3), ["快表", "页表"]);
     }
 
     #[test]

@@ -48,7 +48,13 @@ impl Synonyms {
                 keys.push(key);
             }
         }
-        if group.len() < 2 || self.groups.contains(&group) {
+        // Only groups with the same first name can be the same.
+        let of_first = keys.first().and_then(|key| self.by_key.get(key));
+        let mut same = of_first
+            .into_iter()
+            .flatten()
+            .filter_map(|at| self.groups.get(*at));
+        if group.len() < 2 || same.any(|known| *known == group) {
             return;
         }
         for key in keys {

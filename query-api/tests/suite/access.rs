@@ -744,6 +744,28 @@ async fn narrower_rights_hold_from_the_publication_on_and_wider_ones_wait() {
     let search = json!({"query": "secret budget number 2 of the plan", "top_k": 40});
     let found = world.ask(&key, "POST", "/v1/search", Some(search)).await;
     assert!(!found.body.contains("vogel2v"), "{found:?}");
+
+    // A word that stands in what is withheld alone looks like one that stands nowhere.
+    world.write(3, 5, for_group("a"), None).await;
+    let told = async |world: &World, query: String| {
+        let search = json!({"query": query, "explain": true});
+        let found = world.ask(&key, "POST", "/v1/search", Some(search)).await;
+        let found = found.json();
+        let candidates = |tier: &str| found["tiers"][tier]["candidates"].clone();
+        let tiers = [
+            candidates("coarse"),
+            candidates("fine"),
+            candidates("rerank"),
+        ];
+        let nowhere = found["unmatched_terms"].as_array().map_or(0, Vec::len);
+        (found["hits"].as_array().unwrap().len(), tiers, nowhere)
+    };
+    let (hits, _, nowhere) = told(&world, word(3, 5)).await;
+    assert_eq!((hits, nowhere), (1, 0));
+    world.publish(3, 6, for_group("c"), None).await;
+    let withheld = told(&world, word(3, 5)).await;
+    let absent = told(&world, word(4, 5)).await;
+    assert_eq!(withheld, absent);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -124,7 +124,8 @@ impl Retriever {
         Ok(stored.into_iter().flatten().collect())
     }
 
-    /// Documents with tables after this id, by id, among the next `looked_through` documents.
+    /// Documents with tables after this id, by id, among the next `looked_through` documents. Of
+    /// those that somebody may not see none counts or is named as the place to go on from.
     pub(crate) async fn list_tables(
         &self,
         filter: &Filter,
@@ -134,6 +135,7 @@ impl Retriever {
     ) -> Result<TableDocuments> {
         let mut found = TableDocuments::default();
         let mut last = after.map(str::to_owned);
+        let mut last_seen = last.clone();
         let mut left = looked_through;
         while left > 0 {
             let wanted = left.min(PAGE);
@@ -146,20 +148,23 @@ impl Retriever {
                 page => page?,
             };
             let is_last = page.len() < wanted;
-            left -= page.len().min(left);
             for stored in page {
                 if found.documents.len() == limit {
-                    found.next = last;
+                    found.next = last_seen;
                     return Ok(found);
                 }
                 last = Some(stored.document.document_id.clone());
-                found.documents.extend(of(stored, filter));
+                if filter.viewer.is_none() || filter.allows_whole(&stored.document) {
+                    left -= 1;
+                    last_seen = last.clone();
+                    found.documents.extend(of(stored, filter));
+                }
             }
             if is_last {
                 return Ok(found);
             }
         }
-        found.next = last;
+        found.next = last_seen;
         Ok(found)
     }
 }

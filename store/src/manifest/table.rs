@@ -323,6 +323,10 @@ impl NewestRights for DocumentTable {
     fn on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
         self.read(|rows| rows.rights_on_the_way(document_id))
     }
+
+    fn is_any_on_the_way(&self) -> bool {
+        self.read(Rows::has_rights_on_the_way)
+    }
 }
 
 impl Fold for Rows {
@@ -537,6 +541,7 @@ mod tests {
             let mut expected = Counts {
                 documents: 1,
                 searchable: u64::from(row.indexed.is_some()),
+                with_rights_on_the_way: u64::from(!is_settled(state_now, None)),
                 ..Counts::default()
             };
             expected.states[row.latest.state as usize] = 1;

@@ -2,7 +2,7 @@
 //! JSON for each, and verdicts are only ever added.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tributary_schemas::{Error, ErrorKind, Result};
@@ -15,6 +15,7 @@ pub const FOLDER: &str = "lexicon";
 pub const CANDIDATES: &str = "candidates.jsonl";
 /// Name of the file of verdicts beside the candidates.
 const VERDICTS: &str = "verdicts.jsonl";
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The text of a file, without the byte order mark that some editors put first.
 pub fn read_text(file: &Path) -> Result<String> {
@@ -51,7 +52,10 @@ pub fn verdicts_beside(candidates: &Path) -> PathBuf {
 pub fn read_verdicts(files: &[PathBuf]) -> Result<Verdicts> {
     let mut verdicts = Verdicts::default();
     for file in files {
-        verdicts.read(&file.display().to_string(), &read_text(file)?)?;
+        let name = file.display().to_string();
+        let failed = |error: io::Error| Error::io(format!("cannot read {name}"), &error);
+        let content = fs::read(file).map_err(failed)?;
+        verdicts.read(&name, &without_torn_lines(&name, &content)?)?;
     }
     Ok(verdicts)
 }
@@ -70,23 +74,61 @@ impl VerdictFile {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(failed)?;
         }
-        let opened = OpenOptions::new().create(true).append(true).open(path);
+        let opened = OpenOptions::new()
+            .create(true)
+            .read(true)
+            .append(true)
+            .open(path);
         let file = opened.map_err(failed)?;
         Ok(Self { file, name })
     }
 
     /// Adds verdicts, which are on the disk when it returns.
     pub fn add(&mut self, verdicts: &[Verdict]) -> Result<()> {
-        let failed = |error: io::Error| Error::io(format!("cannot write {}", self.name), &error);
+        let name = self.name.clone();
+        let failed = |error: io::Error| Error::io(format!("cannot write {name}"), &error);
         let mut lines = String::new();
         for verdict in verdicts {
             lines += &serde_json::to_string(verdict).map_err(|error| failed(error.into()))?;
             lines.push('\n');
         }
+        if self.ends_torn().map_err(failed)? {
+            lines.insert(0, '\n');
+        }
         // One write, so that lines of two processes do not mix.
         self.file.write_all(lines.as_bytes()).map_err(failed)?;
         self.file.sync_data().map_err(failed)
     }
+
+    /// Whether the last line is without its end, as a write leaves it that found the disk full.
+    fn ends_torn(&mut self) -> io::Result<bool> {
+        if self.file.metadata()?.len() == 0 {
+            return Ok(false);
+        }
+        let mut last = [0];
+        self.file.seek(SeekFrom::End(-1))?;
+        self.file.read_exact(&mut last)?;
+        Ok(last != *b"\n")
+    }
+}
+
+/// The text of a file of verdicts. A line whose end is missing was torn when it was written, so that
+/// nobody was told that it is kept: it counts as empty.
+fn without_torn_lines(name: &str, content: &[u8]) -> Result<String> {
+    let content = content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content);
+    let mut text = String::with_capacity(content.len());
+    for line in content.split(|byte| *byte == b'\n') {
+        let line = line.trim_ascii();
+        let is_torn = line.starts_with(b"{") && !line.ends_with(b"}");
+        if !is_torn {
+            let invalid = |error: std::str::Utf8Error| {
+                Error::new(ErrorKind::Corrupt, format!("{name} is no UTF-8: {error}"))
+            };
+            text.push_str(std::str::from_utf8(line).map_err(invalid)?);
+        }
+        text.push('\n');
+    }
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -114,6 +156,35 @@ mod tests {
         assert_eq!(read_text(&path).unwrap(), text);
         let verdicts = read_verdicts(std::slice::from_ref(&path)).unwrap();
         assert_eq!(verdicts.standing("页表").yes, ["ann", "bob"]);
+    }
+
+    #[test]
+    fn a_line_that_a_full_disk_tore_costs_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(VERDICTS);
+        let verdict = |term: &str| Verdict {
+            term: term.to_owned(),
+            decision: Decision::Yes,
+            reviewer: "ann".to_owned(),
+            at_ms: 1,
+        };
+        VerdictFile::open(&path)
+            .unwrap()
+            .add(&[verdict("页表")])
+            .unwrap();
+        let whole = fs::read(&path).unwrap();
+        for torn in [whole.len() - 3, 12, 1] {
+            let tail = &whole[..torn];
+            fs::write(&path, [&whole, tail].concat()).unwrap();
+            let mut file = VerdictFile::open(&path).unwrap();
+            file.add(&[verdict("快表")]).unwrap();
+            let verdicts = read_verdicts(std::slice::from_ref(&path)).unwrap();
+            assert_eq!(verdicts.standing("页表").yes, ["ann"], "{torn}");
+            assert_eq!(verdicts.standing("快表").yes, ["ann"], "{torn}");
+        }
+        fs::write(&path, [&whole[..], b"{\"term\": 1}\n"].concat()).unwrap();
+        let error = read_verdicts(std::slice::from_ref(&path)).unwrap_err();
+        assert!(error.to_string().contains("line 2"), "{error}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod content;
 mod contents_lists;
 mod inline;
 mod list_marks;
+mod loose_text;
 mod mathml;
 mod nesting;
 mod page_metadata;
@@ -151,6 +152,7 @@ fn parse(html: &str, limits: &Limits) -> Result<Html> {
     check_depth(&page, limits.maximum_html_depth)?;
     roles::apply(&mut page.tree);
     list_marks::apply(&mut page.tree);
+    loose_text::apply(&mut page.tree);
     limits.check_time()?;
     Ok(page)
 }

@@ -42,6 +42,32 @@ fn lists_nest_and_keep_their_paragraphs() {
 }
 
 #[test]
+fn text_that_stands_loose_in_lists_and_tables_is_kept() {
+    let cases = [
+        ("<ul>one<li>x</li>two</ul>", "- one\n- x\n- two\n"),
+        (
+            "<div role=list>alone</div><div role=list><p>p</p><div role=listitem>i</div>tail</div>",
+            "- alone\n\n- p\n- i\n- tail\n",
+        ),
+        (
+            "<dl>loose<dt>T</dt><dd>d</dd></dl>",
+            "- loose\n\n**T**\n\n- d\n",
+        ),
+    ];
+    for (html, expected) in cases {
+        assert_eq!(markdown(html), expected, "{html}");
+    }
+    let table = "<div role=table>a loose<div role=row>in row<span role=cell>c</span></div></div>";
+    let found = markdown(table);
+    assert!(
+        ["a loose", "in row", "c"]
+            .iter()
+            .all(|text| found.contains(text)),
+        "{found}"
+    );
+}
+
+#[test]
 fn tables_keep_header_spans_and_inner_tables() {
     let html = "<table><tr><th rowspan=2>R</th><th colspan=2>S</th></tr><tr><th>a</th><th>b</th></tr>
         <tr><td>1|2</td><td><ul><li>x</li><li>y</li></ul></td><td><table><tr><th>k</th><th>l</th></tr><tr><td>m</td><td>n</td></tr></table></td></tr></table>";

@@ -35,6 +35,8 @@ pub struct Counts {
     pub searchable: u64,
     /// By what the last attempt did, in the order of [`State::ALL`].
     pub states: [u64; State::ALL.len()],
+    /// Those that [`Rows::rights_on_the_way`] says something of.
+    pub(super) with_rights_on_the_way: u64,
 }
 
 /// What a list looks at in a row.
@@ -113,12 +115,14 @@ impl Counts {
         self.documents += 1;
         self.searchable += u64::from(packed.is_searchable());
         self.states[packed.state as usize] += 1;
+        self.with_rights_on_the_way += u64::from(packed.rights_on_the_way().is_some());
     }
 
     fn remove(&mut self, packed: &Packed) {
         self.documents -= 1;
         self.searchable -= u64::from(packed.is_searchable());
         self.states[packed.state as usize] -= 1;
+        self.with_rights_on_the_way -= u64::from(packed.rights_on_the_way().is_some());
     }
 
     /// One more document, as a list sees it.
@@ -159,10 +163,12 @@ impl Rows {
     /// version, or nothing of the document any more.
     pub fn rights_on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
         let packed = self.packed.get(document_id)?;
-        let newest = packed.rights.as_ref().or(packed.published_rights.as_ref());
-        newest
-            .filter(|_| !is_settled(packed.state, packed.indexed_version))
-            .cloned()
+        packed.rights_on_the_way().cloned()
+    }
+
+    /// Whether [`Self::rights_on_the_way`] says something of any document.
+    pub fn has_rights_on_the_way(&self) -> bool {
+        self.counts.with_rights_on_the_way > 0
     }
 
     /// Rows by document id, those after `document_id`.
@@ -333,6 +339,11 @@ impl Shared {
 }
 
 impl Packed {
+    fn rights_on_the_way(&self) -> Option<&Arc<DocumentRights>> {
+        let newest = self.rights.as_ref().or(self.published_rights.as_ref());
+        newest.filter(|_| !is_settled(self.state, self.indexed_version))
+    }
+
     fn unpack(&self, document_id: &str) -> DocumentRow {
         let latest = DocumentState {
             document_id: document_id.to_owned(),
