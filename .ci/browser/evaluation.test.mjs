@@ -83,6 +83,8 @@ test("runs over time, what each tier keeps, what was lost where, and a case in b
   await page.locator(".plot canvas").waitFor();
   const runs = region(page, "Runs, the newest first").locator("tbody tr");
   assert.equal(await runs.count(), 2);
+  assert.notEqual(await runs.first().locator("code").innerText(), await runs.last().locator("code").innerText(), "other words, other settings");
+  assert.equal(await page.getByText("same settings").count(), 0);
   assert.match(await page.locator("details.notice").first().innerText(), /1 file in the folder of runs is none/);
   assert.match(await region(page, "What each tier keeps").innerText(), /Tier 1[\s\S]*Tier 2[\s\S]*Answer[\s\S]*Evidence/);
   assert.match(await region(page, "Which step lost it").innerText(), /Conversion\s+1[\s\S]*Filter\s+1/);

@@ -84,15 +84,31 @@ fn limited(mut set: EvaluationSet, limit: Option<usize>) -> EvaluationSet {
 
 async fn evaluate(set: &EvaluationSet, config: &Config, eval: &EvalRun) -> Result<Report> {
     in_pipeline(set, config, async |pipeline, parts| {
+        let evidence_within = eval.top_k.get().min(pipeline.top_k);
+        let mut settings = settings(config, parts);
+        if let Some(settings) = settings.as_object_mut() {
+            settings.insert("asked".to_owned(), asked(eval, evidence_within));
+        }
         let pipeline = Pipeline {
-            evidence_within: eval.top_k.get().min(pipeline.top_k),
+            evidence_within,
             fold: eval.fold,
             understander: eval.understand.then_some(parts.asker.understander()),
             ..pipeline
         };
-        tributary_eval::run(set, &pipeline, settings(config, parts), &Bars::default()).await
+        tributary_eval::run(set, &pipeline, settings, &Bars::default()).await
     })
     .await
+}
+
+/// What the command line says of how questions are asked and scored: two runs with other words
+/// here are not of the same settings. Which questions are asked is no setting.
+fn asked(eval: &EvalRun, top_k: usize) -> Value {
+    json!({
+        "top_k": top_k,
+        "fold": eval.fold,
+        "understand": eval.understand,
+        "source": eval.source,
+    })
 }
 
 /// Runs the services on the configured data folder, which holds no document beside those of the
@@ -303,7 +319,33 @@ fn describe(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        eval: EvalRun,
+    }
+
+    #[test]
+    fn what_was_asked_for_is_part_of_the_settings_and_the_questions_are_not() {
+        let asked_by = |words: &[&str]| {
+            let line = Line::parse_from(["run", "--set", "s"].iter().chain(words));
+            asked(&line.eval, line.eval.top_k.get())
+        };
+        let plain = asked_by(&[]);
+        assert_eq!(plain, asked_by(&["--top-k", "20", "--limit", "3"]));
+        for words in [
+            &["--top-k", "1"][..],
+            &["--fold"],
+            &["--understand"],
+            &["--source", "wiki"],
+        ] {
+            assert_ne!(plain, asked_by(words), "{words:?}");
+        }
+    }
 
     #[test]
     fn of_many_lines_that_are_left_out_the_first_are_shown() {
