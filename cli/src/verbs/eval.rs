@@ -13,6 +13,7 @@ use tributary_eval::{EvaluationSet, Progress, Report};
 use tributary_models::EmbedderKind;
 use tributary_schemas::{Error, ErrorKind, State};
 use tributary_store::data_folder;
+use tributary_store::evaluations::FOLDER;
 use tributary_store::manifest::documents::Documents;
 use tributary_store::manifest::table::DocumentRow;
 
@@ -118,7 +119,9 @@ pub(super) async fn in_pipeline<T>(
     config: &Config,
     work: impl AsyncFnOnce(Pipeline<'_>, &app::Parts) -> Result<T>,
 ) -> Result<T> {
-    let app = App::start(config, &STAGES, None).await?;
+    let app = App::start(config, &STAGES, None)
+        .await
+        .map_err(|error| beside_a_server(error, config))?;
     let parts = app.parts();
     let shutdown = app.shutdown();
     let running = tokio::spawn(app.run());
@@ -144,6 +147,24 @@ pub(super) async fn in_pipeline<T>(
     shutdown.cancel();
     running.await.context("the pipeline panicked")??;
     result
+}
+
+/// Whose server is asked to show a run names its folder, which it holds: `--store` is meant.
+fn beside_a_server(error: anyhow::Error, config: &Config) -> anyhow::Error {
+    let folder = Path::new(&config.store.data_folder);
+    let is_served = data_folder::running_server(folder).is_some();
+    match error.downcast::<Error>() {
+        Ok(error) if is_served && error.kind() == ErrorKind::Conflict => {
+            let runs = folder.join(FOLDER);
+            let hint = format!(
+                "an evaluation works in a data folder of its own: leave out --data-dir (and TRIBUTARY_DATA_DIR); `eval run --store {}` keeps the run where that server shows it",
+                runs.display()
+            );
+            error.with_hint(hint).into()
+        }
+        Ok(error) => error.into(),
+        Err(error) => error,
+    }
 }
 
 /// Documents beside those of the set would be found too, and those of the set would stay among
