@@ -83,6 +83,8 @@ test("runs over time, what each tier keeps, what was lost where, and a case in b
   await page.locator(".plot canvas").waitFor();
   const runs = region(page, "Runs, the newest first").locator("tbody tr");
   assert.equal(await runs.count(), 2);
+  assert.notEqual(await runs.first().locator("code").innerText(), await runs.last().locator("code").innerText(), "other words, other settings");
+  assert.equal(await page.getByText("same settings").count(), 0);
   assert.match(await page.locator("details.notice").first().innerText(), /1 file in the folder of runs is none/);
   assert.match(await region(page, "What each tier keeps").innerText(), /Tier 1[\s\S]*Tier 2[\s\S]*Answer[\s\S]*Evidence/);
   assert.match(await region(page, "Which step lost it").innerText(), /Conversion\s+1[\s\S]*Filter\s+1/);
@@ -168,4 +170,32 @@ test("narrow, dark and in Chinese", async (t) => {
   await page.getByRole("dialog").locator(".targets li").first().waitFor();
   await assertAccessible(page, "a case, narrow and dark");
   await picture(page, "evaluation-case-zh-narrow-dark");
+});
+
+test("a narrow screen shows where one is, and the intervals of a comparison can be reached", async (t) => {
+  const [after, before] = (await readdir(path.join(server.folder, "data", "evaluations"))).filter((name) => name.endsWith("-radio.json")).sort().reverse().map((name) => name.replace(".json", ""));
+  const isWithin = (one) => one.evaluate((element) => {
+    const holder = element.closest(".scroll, nav").getBoundingClientRect();
+    const { left, right } = element.getBoundingClientRect();
+    return left >= Math.max(0, holder.left) - 1 && right <= Math.min(innerWidth, holder.right) + 1;
+  });
+  for (const [language, name] of [["en-US", "Measures of the cases of both, with 95 % intervals"], ["zh-CN", "两次评测共有用例的指标，附 95 % 区间"]]) {
+    const page = await open(t, `evaluation?run=${after}&against=${before}`, { width: 390, language });
+    const bar = page.locator("header nav");
+    const holder = region(page, name);
+    await holder.waitFor();
+    assert.ok(await bar.evaluate((one) => one.scrollWidth > one.clientWidth), "the bar is wider than the screen");
+    assert.ok(await isWithin(bar.locator("[aria-current]")), `${language}: where one is`);
+    const intervals = holder.locator("th, td").nth(4);
+    await holder.evaluate((one) => { one.scrollLeft = one.scrollWidth; });
+    assert.ok(await isWithin(intervals), `${language}: the interval`);
+    await holder.scrollIntoViewIfNeeded();
+    await picture(page, `evaluation-narrow-end-${language}`);
+    assert.match(await intervals.innerText(), language === "en-US" ? /interval/i : /区间/);
+    await holder.evaluate((one) => { one.scrollLeft = 0; });
+    await picture(page, `evaluation-narrow-${language}`);
+    await page.goto(`${server.url}/#/search`);
+    await page.locator("#question").waitFor();
+    assert.ok(await isWithin(bar.locator("[aria-current]")), `${language}: back at the search`);
+  }
 });

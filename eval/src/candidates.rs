@@ -1,6 +1,6 @@
 //! Questions that users asked, as candidates for cases: those with feedback, those that were
-//! refused, those that failed, and searches that found nothing. Where an answer helped, the documents that it cites count as
-//! relevant; all others wait for a judgement.
+//! refused, those that failed, and searches that found nothing. Where an answer helped, the
+//! documents that it cites count as relevant; all others wait for a judgement.
 
 use std::collections::BTreeMap;
 use std::fs;

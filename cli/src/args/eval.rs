@@ -22,7 +22,8 @@ pub enum Eval {
     Compare(EvalCompare),
     /// Put the questions of a set in another style, by rules and without a model
     Generate(EvalGenerate),
-    /// Write questions of conversations that may become cases: with feedback, refused, or failed
+    /// Write questions that may become cases: of conversations with feedback, refused or failed, and
+    /// of missed searches
     Candidates(EvalCandidates),
     /// Send source code through the real pipeline and score what questions about it find
     Code(EvalCode),

@@ -13,6 +13,7 @@ use tributary_eval::{EvaluationSet, Progress, Report};
 use tributary_models::EmbedderKind;
 use tributary_schemas::{Error, ErrorKind, State};
 use tributary_store::data_folder;
+use tributary_store::evaluations::FOLDER;
 use tributary_store::manifest::documents::Documents;
 use tributary_store::manifest::table::DocumentRow;
 
@@ -84,15 +85,31 @@ fn limited(mut set: EvaluationSet, limit: Option<usize>) -> EvaluationSet {
 
 async fn evaluate(set: &EvaluationSet, config: &Config, eval: &EvalRun) -> Result<Report> {
     in_pipeline(set, config, async |pipeline, parts| {
+        let evidence_within = eval.top_k.get().min(pipeline.top_k);
+        let mut settings = settings(config, parts);
+        if let Some(settings) = settings.as_object_mut() {
+            settings.insert("asked".to_owned(), asked(eval, evidence_within));
+        }
         let pipeline = Pipeline {
-            evidence_within: eval.top_k.get().min(pipeline.top_k),
+            evidence_within,
             fold: eval.fold,
             understander: eval.understand.then_some(parts.asker.understander()),
             ..pipeline
         };
-        tributary_eval::run(set, &pipeline, settings(config, parts), &Bars::default()).await
+        tributary_eval::run(set, &pipeline, settings, &Bars::default()).await
     })
     .await
+}
+
+/// What the command line says of how questions are asked and scored: two runs with other words
+/// here are not of the same settings. Which questions are asked is no setting.
+fn asked(eval: &EvalRun, top_k: usize) -> Value {
+    json!({
+        "top_k": top_k,
+        "fold": eval.fold,
+        "understand": eval.understand,
+        "source": eval.source,
+    })
 }
 
 /// Runs the services on the configured data folder, which holds no document beside those of the
@@ -102,7 +119,9 @@ pub(super) async fn in_pipeline<T>(
     config: &Config,
     work: impl AsyncFnOnce(Pipeline<'_>, &app::Parts) -> Result<T>,
 ) -> Result<T> {
-    let app = App::start(config, &STAGES, None).await?;
+    let app = App::start(config, &STAGES, None)
+        .await
+        .map_err(|error| beside_a_server(error, config))?;
     let parts = app.parts();
     let shutdown = app.shutdown();
     let running = tokio::spawn(app.run());
@@ -128,6 +147,24 @@ pub(super) async fn in_pipeline<T>(
     shutdown.cancel();
     running.await.context("the pipeline panicked")??;
     result
+}
+
+/// Whose server is asked to show a run names its folder, which it holds: `--store` is meant.
+fn beside_a_server(error: anyhow::Error, config: &Config) -> anyhow::Error {
+    let folder = Path::new(&config.store.data_folder);
+    let is_served = data_folder::running_server(folder).is_some();
+    match error.downcast::<Error>() {
+        Ok(error) if is_served && error.kind() == ErrorKind::Conflict => {
+            let runs = folder.join(FOLDER);
+            let hint = format!(
+                "an evaluation works in a data folder of its own: leave out --data-dir (and TRIBUTARY_DATA_DIR); `eval run --store {}` keeps the run where that server shows it",
+                runs.display()
+            );
+            error.with_hint(hint).into()
+        }
+        Ok(error) => error.into(),
+        Err(error) => error,
+    }
 }
 
 /// Documents beside those of the set would be found too, and those of the set would stay among
@@ -303,7 +340,33 @@ fn describe(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        eval: EvalRun,
+    }
+
+    #[test]
+    fn what_was_asked_for_is_part_of_the_settings_and_the_questions_are_not() {
+        let asked_by = |words: &[&str]| {
+            let line = Line::parse_from(["run", "--set", "s"].iter().chain(words));
+            asked(&line.eval, line.eval.top_k.get())
+        };
+        let plain = asked_by(&[]);
+        assert_eq!(plain, asked_by(&["--top-k", "20", "--limit", "3"]));
+        for words in [
+            &["--top-k", "1"][..],
+            &["--fold"],
+            &["--understand"],
+            &["--source", "wiki"],
+        ] {
+            assert_ne!(plain, asked_by(words), "{words:?}");
+        }
+    }
 
     #[test]
     fn of_many_lines_that_are_left_out_the_first_are_shown() {

@@ -65,6 +65,42 @@ fn check(report: &Value) {
 }
 
 #[test]
+fn beside_a_server_an_evaluation_is_told_where_its_run_is_shown() {
+    let workspace = Workspace::new();
+    workspace.write(
+        "set/docs/eland.md",
+        format!("# Eland\n\n{}", text_of("eland")),
+    );
+    workspace.write(
+        "set/queries.jsonl",
+        "{\"_id\": \"q\", \"text\": \"eland\"}\n",
+    );
+    workspace.write(
+        "set/qrels.tsv",
+        "query-id\tcorpus-id\tscore\nq\teland.md\t1\n",
+    );
+    let server = workspace.start();
+    let store = workspace.data().join("evaluations").display().to_string();
+    let says = [
+        "is in use by process",
+        "leave out --data-dir",
+        "--store",
+        &store,
+    ];
+    workspace
+        .run(["eval", "run", "--set", "set"])
+        .refused(1, &says);
+    server.stop();
+    let report = workspace.json([
+        "eval", "run", "--set", "set", "--top-k", "1", "--format", "json",
+    ]);
+    assert_eq!(
+        report["settings"]["asked"],
+        json!({"top_k": 1, "fold": false, "understand": false, "source": "eval"})
+    );
+}
+
+#[test]
 fn both_layouts_are_scored_through_the_real_pipeline() {
     let workspace = Workspace::new();
     let queries = lines(

@@ -78,11 +78,19 @@ function onSlash(view) {
   return () => removeEventListener("keydown", press);
 }
 
+/** Moves a bar that is wider than the screen to where one is, which is then in its middle. */
+function showCurrent(bar) {
+  const current = bar?.querySelector("[aria-current]");
+  if (current) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - (bar.clientWidth - current.offsetWidth) / 2;
+}
+
 function Header({ view, isSignedOut, onSignIn }) {
   const dead = useDeadLetterCount(!isSignedOut && mayView("dead-letters"));
+  const bar = useRef(null);
+  useEffect(() => showCurrent(bar.current), [view, currentLanguage(), isSignedOut]);
   return html`<header>
     <a class="brand" href=${address(firstView())}><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 3c0 7 8 6 8 12v6M20 3c0 7-8 6-8 12M12 3v5" /></svg>Tributary</a>
-    <nav aria-label=${t("nav")}>
+    <nav ref=${bar} aria-label=${t("nav")}>
       ${!isSignedOut && Object.keys(VIEWS).filter(mayView).map((name) => html`<a key=${name} href=${address(name)} aria-current=${name === view ? "page" : undefined}>${t(`view.${name}`)}${name === "dead-letters" && dead && html` <span class="count">${dead}</span>`}</a>`)}
     </nav>
     <div class="tools"><${Health} />${isSignedOut && html`<button type="button" onClick=${onSignIn}>${t("signIn")}</button>`}${isSignedIn() && userName() && html`<span class="user" title=${t("signedIn", { user: userName() })}>${userName()}</span>`}${canSignOut() && html`<${SignOutButton} />`}<${LanguageButton} /><${ThemeButton} /></div>

@@ -13,7 +13,7 @@ use tributary_schemas::ask::{Source, Span};
 use tributary_schemas::understanding::Intent;
 use tributary_taxonomy::Analyzer;
 
-use super::code_reader::fenced_blocks;
+use super::code_reader::{code, fenced_blocks};
 use super::statements::{Statement, replaced, statements};
 use super::words::{Words, rarities};
 
@@ -35,6 +35,8 @@ const BEGINS_LIST: f32 = 0.6;
 const DEFINES: f32 = 1.5;
 /// Lines of code or of an answer that are given whole.
 const MAXIMUM_LINES: usize = 40;
+/// The mark of strong emphasis.
+const EMPHASIS: &str = "**";
 /// Relevance that is taken for a passage that has none.
 const UNKNOWN_RELEVANCE: f32 = 0.5;
 
@@ -313,8 +315,20 @@ fn written(chosen: &[Candidate<'_>]) -> Extract {
     extract
 }
 
+/// The sentence on one line. A mark of emphasis whose other half stands in another sentence goes:
+/// alone it would be shown as it is.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let code = code(&line);
+    let marks = line.match_indices(EMPHASIS).map(|(at, _)| at);
+    let in_text = |at: &usize| !code.iter().any(|bytes| bytes.contains(at));
+    let marks: Vec<usize> = marks.filter(in_text).collect();
+    if let [.., last] = marks.as_slice()
+        && marks.len() % 2 == 1
+    {
+        line.replace_range(*last..*last + EMPHASIS.len(), "");
+    }
+    line
 }
 
 fn opening(source: &Source) -> Extract {
@@ -347,6 +361,28 @@ mod tests {
         assert_eq!(found.answer, "随机接入是一种建立上行同步的过程。 [1]");
         let found = extract("天线倾角是多少", Intent::Fact, &sources, &analyzer());
         assert_eq!(found.answer, "天线的倾角为六度。 [2]");
+    }
+
+    #[test]
+    fn the_citation_stands_behind_the_marks_that_close_a_sentence() {
+        let answer = |question: &str, text: &str| {
+            extract(question, Intent::Fact, &[source(1, text)], &analyzer()).answer
+        };
+        let chinese = "**收窄的权限立即生效。** 权限变更发布时记录在日志中。";
+        assert_eq!(
+            answer("权限变更什么时候生效？", chinese),
+            "**收窄的权限立即生效。** [1] 权限变更发布时记录在日志中。 [1]"
+        );
+        let english = "*A narrowed permission holds at once.* Permission changes are logged. \
+                       (A wider permission holds later.) The permission log is kept.";
+        let found = answer("When does a permission change hold?", english);
+        assert!(found.contains("holds at once.* [1]"), "{found}");
+        assert!(!found.contains(". [1] *"), "{found}");
+        let part = "**收窄的权限变更立即生效。旧值仍在缓存里。** 其余不变。";
+        assert_eq!(
+            answer("权限变更什么时候生效？", part),
+            "收窄的权限变更立即生效。 [1]"
+        );
     }
 
     #[test]

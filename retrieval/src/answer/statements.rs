@@ -8,6 +8,11 @@ use tributary_taxonomy::sentences::sentence_ends;
 
 use super::code_reader::{code, fenced_blocks};
 
+/// Marks that may close behind the end of a sentence, the longer ones first.
+const CLOSING_MARKS: [&str; 14] = [
+    "**", "__", "~~", "*", "_", "\"", ")", "]", "”", "’", "」", "』", "）", "】",
+];
+
 /// A sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
@@ -177,12 +182,37 @@ fn sentences(line: &Line<'_>) -> Vec<Range<usize>> {
     let mut start = 0;
     let mut found = Vec::new();
     for end in sentence_ends(&blanked, &[]) {
+        let end = behind_closing_marks(&blanked, end);
         let sentence = line.text.get(start..end).unwrap_or_default();
         let length = sentence.trim_end().len();
         found.push(line.start + start..line.start + start + length);
         start = end;
     }
     found
+}
+
+/// The end of a sentence moved behind the marks that close what it or one before it opened:
+/// emphasis, quotes and brackets. White space behind them belongs to it too.
+fn behind_closing_marks(line: &str, end: usize) -> usize {
+    let (before, mut rest) = line.split_at_checked(end).unwrap_or((line, ""));
+    if before.ends_with(char::is_whitespace) {
+        return end;
+    }
+    let is_open = |mark: &&str| match *mark {
+        ")" => before.matches('(').count() > before.matches(')').count(),
+        "]" => before.matches('[').count() > before.matches(']').count(),
+        "”" | "’" | "」" | "』" | "）" | "】" => true,
+        emphasis => before.matches(emphasis).count() % 2 == 1,
+    };
+    let marks = CLOSING_MARKS.iter().filter(|mark| is_open(mark));
+    let mut open: Vec<&str> = marks.copied().collect();
+    while let Some(at) = open.iter().position(|mark| rest.starts_with(mark)) {
+        rest = rest.get(open.remove(at).len()..).unwrap_or_default();
+    }
+    match line.len() - rest.len() {
+        closed if closed > end => line.len() - rest.trim_start().len(),
+        _ => end,
+    }
 }
 
 /// The text with spaces in the place of citations.

@@ -1,12 +1,15 @@
 //! Candidates with their features, and the order in which a classifier puts them.
 
+use std::cmp::Ordering;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::classifier::{Classifier, Example};
-use super::counts::{Counts, Sequence};
+use super::counts::{Counts, MAXIMUM_CONTEXTS, Sequence};
 use super::features::{Features, Measured, N, PRIOR, general_count};
 use super::verdicts::{Standing, Verdicts};
-use crate::lexicon::{Lexicon, MAXIMUM_TERM_BYTES};
+use crate::lexicon::{Lexicon, MAXIMUM_TERM_BYTES, term_key};
 
 /// How many examples a weight of the classifier resists.
 const STIFFNESS: f64 = 4.0;
@@ -40,6 +43,18 @@ pub struct Candidate {
     pub contexts: Vec<String>,
     /// What the classifier looks at.
     pub features: Features,
+}
+
+impl Candidate {
+    fn take(&mut self, other: Self) {
+        self.count += other.count;
+        self.documents = self.documents.max(other.documents);
+        for context in other.contexts {
+            if self.contexts.len() < MAXIMUM_CONTEXTS && !self.contexts.contains(&context) {
+                self.contexts.push(context);
+            }
+        }
+    }
 }
 
 /// What is known of terms.
@@ -96,10 +111,38 @@ pub(super) fn collect(counts: &Counts, minimum_count: u32) -> Vec<Candidate> {
             })
         })
         .collect();
-    candidates.sort_by(|one, other| {
-        let by_count = other.count.cmp(&one.count);
-        by_count.then_with(|| one.term.cmp(&other.term))
-    });
+    candidates.sort_by(by_count);
+    let mut merged = merged(candidates);
+    merged.sort_by(by_count);
+    merged
+}
+
+fn by_count(one: &Candidate, other: &Candidate) -> Ordering {
+    let by_count = other.count.cmp(&one.count);
+    by_count.then_with(|| one.term.cmp(&other.term))
+}
+
+/// One candidate a term: the same letters may be cut into words in several ways. The most frequent
+/// way stands; occurrences are those of all, documents those of the way that has most.
+fn merged(candidates: Vec<Candidate>) -> Vec<Candidate> {
+    let mut places: FxHashMap<String, usize> = FxHashMap::default();
+    let mut merged: Vec<Candidate> = Vec::with_capacity(candidates.len());
+    for candidate in candidates {
+        let place = *places
+            .entry(term_key(&candidate.term))
+            .or_insert(merged.len());
+        match merged.get_mut(place) {
+            Some(first) => first.take(candidate),
+            None => merged.push(candidate),
+        }
+    }
+    merged
+}
+
+/// The first candidate of each term, in their order.
+pub(super) fn first_of_each(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    let mut seen = FxHashSet::default();
+    candidates.retain(|one| seen.insert(term_key(&one.term)));
     candidates
 }
 
@@ -192,4 +235,65 @@ fn is_general(candidate: &Candidate) -> bool {
     candidate.features.general() > 0.0
         && candidate.features.defined() <= 0.0
         && general_count(&candidate.term) > GENERAL_WORD
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::counts::{Occurrence, Place};
+    use super::*;
+
+    fn candidate(term: &str, count: u32, context: &str) -> Candidate {
+        Candidate {
+            term: term.to_owned(),
+            score: 0.0,
+            count,
+            documents: count,
+            is_known: false,
+            standing: Standing::default(),
+            contexts: vec![context.to_owned()],
+            features: Features::default(),
+        }
+    }
+
+    #[test]
+    fn a_term_that_is_cut_in_two_ways_is_one_candidate() {
+        let found = merged(vec![
+            candidate("字段", 5, "甲"),
+            candidate("重发", 4, "乙"),
+            candidate("字段", 3, "丙"),
+            candidate("字段", 1, "甲"),
+        ]);
+        let shown: Vec<(&str, u32, u32, usize)> = found
+            .iter()
+            .map(|one| (&*one.term, one.count, one.documents, one.contexts.len()))
+            .collect();
+        assert_eq!(shown, [("字段", 9, 5, 2), ("重发", 4, 4, 1)]);
+    }
+
+    #[test]
+    fn equal_terms_are_counted_as_one_from_the_text_on() {
+        let mut counts = Counts::default();
+        let context = "甲".into();
+        for (words, form) in [
+            (vec![1], "字段"),
+            (vec![2, 3], "字段"),
+            (vec![4], "Page"),
+            (vec![5], "page"),
+        ] {
+            counts.add(
+                &words,
+                &Occurrence {
+                    document: 1,
+                    form,
+                    context: &context,
+                    before: None,
+                    behind: None,
+                    place: Place::default(),
+                },
+            );
+        }
+        let found = collect(&counts, 1);
+        let counts: Vec<u32> = found.iter().map(|one| one.count).collect();
+        assert_eq!(counts, [2, 2]);
+    }
 }

@@ -16,7 +16,7 @@ const MAXIMUM_NEIGHBOURS: usize = 32;
 /// Ways of writing a sequence that are told apart.
 const MAXIMUM_FORMS: usize = 4;
 /// Sentences kept with a sequence.
-const MAXIMUM_CONTEXTS: usize = 3;
+pub(super) const MAXIMUM_CONTEXTS: usize = 3;
 
 /// Number of a word.
 pub(super) type WordId = u32;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
+use super::candidates::first_of_each;
 use super::{Candidate, Verdict, Verdicts};
 
 /// Folder in the data folder, with the candidates and verdicts that the server shows.
@@ -27,11 +28,12 @@ pub fn read_text(file: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Reads a file of candidates; it may have none. `Invalid` names the first bad line.
+/// Reads a file of candidates; it may have none. Of equal terms the first one counts. `Invalid`
+/// names the first bad line.
 pub fn read_candidates(file: &Path) -> Result<Vec<Candidate>> {
     let text = read_text(file)?;
     let lines = text.lines().enumerate();
-    lines
+    let read: Result<Vec<Candidate>> = lines
         .filter(|(_, line)| !line.trim().is_empty())
         .map(|(index, line)| {
             serde_json::from_str(line).map_err(|error| {
@@ -40,7 +42,8 @@ pub fn read_candidates(file: &Path) -> Result<Vec<Candidate>> {
                     .with_hint("candidates are what `tributary lexicon discover` wrote")
             })
         })
-        .collect()
+        .collect();
+    read.map(first_of_each)
 }
 
 /// Where verdicts on candidates are kept unless told otherwise.
@@ -185,6 +188,23 @@ mod tests {
         fs::write(&path, [&whole[..], b"{\"term\": 1}\n"].concat()).unwrap();
         let error = read_verdicts(std::slice::from_ref(&path)).unwrap_err();
         assert!(error.to_string().contains("line 2"), "{error}");
+    }
+
+    #[test]
+    fn of_equal_terms_the_first_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(CANDIDATES);
+        let line = |term: &str, count: u32| {
+            let features = serde_json::to_value(crate::discovery::Features::default()).unwrap();
+            let line = serde_json::json!({"term": term, "score": 0.5, "count": count,
+                "documents": 1, "contexts": [], "features": features});
+            format!("{line}\n")
+        };
+        let lines = [line("Page", 3), line("字段", 2), line("page", 1)];
+        fs::write(&path, lines.concat()).unwrap();
+        let read = read_candidates(&path).unwrap();
+        let read: Vec<(&str, u32)> = read.iter().map(|one| (&*one.term, one.count)).collect();
+        assert_eq!(read, [("Page", 3), ("字段", 2)]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::counts::{Counts, Occurrence, Place, WordId};
 use super::pieces::{Mark, Piece, Tag, is_han, pieces};
+use super::sentences::plain;
 use crate::fold::fold;
 
 /// Words of a term.
@@ -24,7 +25,7 @@ pub(super) struct Sentence<'a> {
 
 impl<'a> Sentence<'a> {
     pub(super) fn new(text: &'a str, is_heading: bool, document: u32) -> Self {
-        let context: String = text.chars().take(CONTEXT_CHARACTERS).collect();
+        let context: String = plain(text).chars().take(CONTEXT_CHARACTERS).collect();
         Self {
             text,
             pieces: pieces(text),

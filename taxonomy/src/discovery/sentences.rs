@@ -29,6 +29,27 @@ static DROPPED: LazyLock<[(Option<Regex>, &str); 4]> = LazyLock::new(|| {
     ]
 });
 
+/// Marks of Markdown that a reader does not see: of lists and quotes before a line, of emphasis and
+/// of code.
+static MARKS: LazyLock<[(Option<Regex>, &str); 3]> = LazyLock::new(|| {
+    [
+        (Regex::new(r"^(?:[-*+>|]\s+|\d+[.)]\s+)+").ok(), ""),
+        (Regex::new(r"\*\*|`|\s*\|$").ok(), ""),
+        (
+            Regex::new(r"(^|[^0-9A-Za-z*])\*([^\s*][^*]*)\*").ok(),
+            "$1$2",
+        ),
+    ]
+});
+
+/// A sentence of [`sentences`] as a reader sees it.
+pub(super) fn plain(sentence: &str) -> Cow<'_, str> {
+    if !sentence.contains(['*', '`', '|', '-', '+', '>', '.', ')']) {
+        return Cow::Borrowed(sentence);
+    }
+    replaced(sentence, &*MARKS)
+}
+
 /// The sentences of a passage, in order.
 pub(super) fn sentences(markdown: &str) -> Vec<Sentence<'_>> {
     let mut sentences = Vec::new();
@@ -70,11 +91,15 @@ fn split(line: &str) -> impl Iterator<Item = &str> {
 }
 
 fn without_links(line: &str) -> Cow<'_, str> {
-    let mut text = Cow::Borrowed(line);
     if !line.contains(['[', '<', ':']) {
-        return text;
+        return Cow::Borrowed(line);
     }
-    for (pattern, replacement) in DROPPED.iter() {
+    replaced(line, &*DROPPED)
+}
+
+fn replaced<'a>(line: &'a str, patterns: &[(Option<Regex>, &str)]) -> Cow<'a, str> {
+    let mut text = Cow::Borrowed(line);
+    for (pattern, replacement) in patterns {
         if let Some(pattern) = pattern
             && let Cow::Owned(replaced) = pattern.replace_all(&text, *replacement)
         {
@@ -87,6 +112,23 @@ fn without_links(line: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reader_sees_no_marks_of_markdown() {
+        let seen = [
+            ("- **内嵌日志**只有一个进程。", "内嵌日志只有一个进程。"),
+            (
+                "1. Run `page_table` *once* per core",
+                "Run page_table once per core",
+            ),
+            ("| 页表 | 映射 |", "页表 | 映射"),
+            ("是*重点*：2 * 3 * 4", "是重点：2 * 3 * 4"),
+            ("页表。", "页表。"),
+        ];
+        for (markdown, text) in seen {
+            assert_eq!(plain(markdown), text);
+        }
+    }
 
     #[test]
     fn code_and_addresses_are_no_text_and_headings_are_known() {
