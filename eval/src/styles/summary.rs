@@ -75,7 +75,10 @@ fn chinese_summary(question: &str, chance: &mut Chance) -> Option<String> {
     let trimmed = question.trim_matches(is_end);
     let beginnings = CHINESE_BEGINNINGS.iter();
     let mut begun = beginnings.filter_map(|begin| trimmed.strip_prefix(begin));
-    let clause = begun.next_back().unwrap_or(trimmed).trim_start_matches(is_end);
+    let clause = begun
+        .next_back()
+        .unwrap_or(trimmed)
+        .trim_start_matches(is_end);
     let is_enough = |text: &str| text.chars().count() >= LEAST_CHARACTERS;
     let name = chinese_name(clause).filter(|name| is_enough(name));
     if let Some(name) = name {

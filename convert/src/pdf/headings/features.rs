@@ -231,6 +231,8 @@ impl<'a> Document<'a> {
         let short = style.map_or(0.0, |style| ratio(style.short, style.paragraphs));
         let is_alone = style.is_some_and(|style| style.paragraphs == 1);
         let times = self.texts.get(&pattern(text)).copied().unwrap_or_default();
+        // Slides that go on have the same title.
+        let is_page_title = candidate.block == 0 && self.is_large(candidate);
         [
             ("style of much text", share.sqrt()),
             ("style of short texts", short),
@@ -238,7 +240,7 @@ impl<'a> Document<'a> {
                 "style used once",
                 flag(is_alone && !self.is_large(candidate)),
             ),
-            ("repeated", flag(times >= REPEATED)),
+            ("repeated", flag(times >= REPEATED && !is_page_title)),
         ]
     }
 }
