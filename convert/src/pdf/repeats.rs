@@ -37,10 +37,12 @@ const PAGE_NAMES: [&str; 10] = [
 ];
 const PAGE_WORDS: [&str; 4] = ["p", "of", "von", "共"];
 
-/// Size of a title, relative to running text, on a slide and on other pages: a running head is small
-/// or as large as the text. What is this much wider than high is a slide.
+/// Size of a title, relative to running text, on a slide and on other pages, and from which it is
+/// one on a slide even if all have it: a running head is small or about as large as the text. What
+/// is this much wider than high is a slide.
 const SLIDE_TITLE: f32 = 1.12;
 const PAGE_TITLE: f32 = 1.25;
+const CLEAR_TITLE: f32 = 1.3;
 const SLIDE: f32 = 1.1;
 
 /// Most pages that have the same title where they are no slides, and their share in percent.
@@ -76,7 +78,7 @@ pub(super) fn remove(pages: &mut [PageText]) -> Vec<String> {
             let repeats = repeats.copied().unwrap_or_default();
             let is_running = repeats >= MINIMUM_PAGES && (index > 0 || line.is_number())
                 || line.is_apart && (repeats >= MINIMUM_PAGES || is_pair && repeats == 2);
-            let stays = line.is_large && title.stays(repeats, count);
+            let stays = line.is_large && title.stays(&line, repeats, count);
             if stays || !is_running && !line.is_number_of(index + 1) {
                 continue;
             }
@@ -108,9 +110,12 @@ struct TitleSize {
 
 impl TitleSize {
     /// Whether a line in such letters that `repeats` of `pages` pages have is a title.
-    fn stays(self, repeats: usize, pages: usize) -> bool {
-        let is_rare = repeats <= MAXIMUM_TITLED && repeats * 100 < pages * TITLED_PERCENT;
-        self.is_slide || is_rare
+    fn stays(self, line: &ZoneLine, repeats: usize, pages: usize) -> bool {
+        let is_rare = repeats * 100 < pages * TITLED_PERCENT;
+        if self.is_slide {
+            return is_rare || line.size >= CLEAR_TITLE / SLIDE_TITLE * self.size;
+        }
+        is_rare && repeats <= MAXIMUM_TITLED
     }
 }
 
@@ -122,7 +127,7 @@ fn title_sizes(pages: &[PageText]) -> Vec<TitleSize> {
         let is_slide = first.is_some_and(|layer| layer.width > SLIDE * layer.height);
         let share = if is_slide { SLIDE_TITLE } else { PAGE_TITLE };
         TitleSize {
-            size: share * usual.of_page(page).body_size,
+            size: share * usual.of_page(page).body_size.max(usual.body_size),
             is_slide,
         }
     };
