@@ -184,6 +184,12 @@ impl<'a> Document<'a> {
         statistics.is_some_and(|usual| candidate.paragraph.size >= LARGE * usual.body_size)
     }
 
+    /// Whether what follows it is text: no other short line, such as a heading or an author.
+    pub(super) fn is_before_text(&self, candidate: &Candidate) -> bool {
+        self.block(Some(candidate.at + 1))
+            .is_some_and(|block| paragraph(block).is_none_or(|next| !is_short(next)))
+    }
+
     fn block(&self, at: Option<usize>) -> Option<&'a Block> {
         self.blocks.get(at?).map(|(_, _, block)| *block)
     }

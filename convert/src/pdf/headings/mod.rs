@@ -32,6 +32,8 @@ struct Found {
     told: Option<u8>,
     /// Nothing stands before it in the document.
     is_first: bool,
+    /// Text stands right below it.
+    is_before_text: bool,
 }
 
 /// Turns paragraphs into headings; `statistics` are those of each page. Headings that tags name
@@ -69,6 +71,7 @@ fn find(pages: &[Vec<Block>], statistics: &[Statistics], bookmarks: &[Bookmark])
                 is_large: document.is_large(&candidate),
                 told,
                 is_first: candidate.at == 0,
+                is_before_text: document.is_before_text(&candidate),
             });
         }
     }
