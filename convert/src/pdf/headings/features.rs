@@ -425,7 +425,7 @@ fn clean(text: &str) -> String {
 }
 
 /// Columns that a text takes: Chinese characters take two.
-fn length(text: &str) -> usize {
+pub(super) fn length(text: &str) -> usize {
     text.chars()
         .map(|letter| 1 + usize::from(is_wide(letter)))
         .sum()

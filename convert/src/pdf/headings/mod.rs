@@ -2,6 +2,7 @@
 //! headings by the sum of what speaks for it and against it (`features`, `weights`); then their
 //! levels.
 
+mod doubts;
 mod examples;
 mod features;
 mod levels;
@@ -39,7 +40,8 @@ struct Found {
 /// Turns paragraphs into headings; `statistics` are those of each page. Headings that tags name
 /// stand in the blocks already.
 pub(super) fn mark(pages: &mut [Vec<Block>], statistics: &[Statistics], bookmarks: &[Bookmark]) {
-    let found = find(pages, statistics, bookmarks);
+    let mut found = find(pages, statistics, bookmarks);
+    doubts::remove(&mut found, pages);
     let levels = levels::levels(&found);
     for (heading, level) in found.into_iter().zip(levels) {
         let page = pages.get_mut(heading.page);

@@ -113,6 +113,39 @@ fn large_letters_of_the_cover_use_up_no_levels() {
     );
 }
 
+/// A label of a drawing among others is no heading where headings are clear; one among short lines of
+/// a document without others is.
+#[test]
+fn doubtful_headings_are_taken_back() {
+    let clear = |text: &str| [Block::Paragraph(looks(text, 14.0)), prose()];
+    let label = || {
+        let line = |text: &str| Block::Paragraph(looks(text, 10.0));
+        let label = Block::Paragraph(Paragraph {
+            is_bold: true,
+            ..looks("Name of the table", 11.5)
+        });
+        [line("the name of it,"), label, line("what it stands for,")]
+    };
+    let found = |mut blocks: Vec<Block>| {
+        for (at, block) in blocks.iter_mut().enumerate() {
+            if let Block::Paragraph(paragraph) = block {
+                paragraph.area.top = 20.0 * at as f32;
+                paragraph.area.bottom = paragraph.area.top + 10.0;
+            }
+        }
+        let mut pages = vec![blocks];
+        mark(&mut pages, &[usual()], &[]);
+        let headings = pages.concat();
+        let texts = headings.iter().filter_map(heading);
+        texts.map(|(_, text)| text.clone()).collect::<Vec<_>>()
+    };
+    let titles = ["Setup of it", "Results of it", "Terms of it"];
+    let document: Vec<Block> = titles.iter().flat_map(|title| clear(title)).collect();
+    assert_eq!(found([document, label().to_vec()].concat()), titles);
+    let alone = [vec![prose()], label().to_vec(), vec![prose()]].concat();
+    assert_eq!(found(alone), ["Name of the table"]);
+}
+
 #[test]
 fn the_title_is_the_highest_heading() {
     let mut pages = vec![vec![
