@@ -37,12 +37,13 @@ const PAGE_NAMES: [&str; 10] = [
 ];
 const PAGE_WORDS: [&str; 4] = ["p", "of", "von", "共"];
 
-/// Size of a title, relative to running text, on a slide and on other pages, and from which it is
-/// one on a slide even if all have it: a running head is small or about as large as the text. What
-/// is this much wider than high is a slide.
+/// Size of a title, relative to running text: a running head is small or about as large as the text.
+/// On a slide, on other pages, and on a slide if nearly all have it, or all. What is wider than high
+/// by `SLIDE` is a slide.
 const SLIDE_TITLE: f32 = 1.12;
 const PAGE_TITLE: f32 = 1.25;
 const CLEAR_TITLE: f32 = 1.3;
+const HUGE_TITLE: f32 = 1.6;
 const SLIDE: f32 = 1.1;
 
 /// Most pages that have the same title where they are no slides, and their share in percent.
@@ -113,7 +114,12 @@ impl TitleSize {
     fn stays(self, line: &ZoneLine, repeats: usize, pages: usize) -> bool {
         let is_rare = repeats * 100 < pages * TITLED_PERCENT;
         if self.is_slide {
-            return is_rare || line.size >= CLEAR_TITLE / SLIDE_TITLE * self.size;
+            let clear = if repeats < pages {
+                CLEAR_TITLE
+            } else {
+                HUGE_TITLE
+            };
+            return is_rare || line.size >= clear / SLIDE_TITLE * self.size;
         }
         is_rare && repeats <= MAXIMUM_TITLED
     }
