@@ -29,7 +29,8 @@ pub(super) struct Layer {
     pub segments: Vec<Segment>,
     /// Lines drawn on the page; only with the first layer.
     pub rules: Rules,
-    /// Height of the page as this layer is turned, in points.
+    /// Width and height of the page as this layer is turned, in points.
+    pub width: f32,
     pub height: f32,
 }
 
@@ -168,10 +169,12 @@ fn layers(
         };
         let segments =
             markers::with_markers(segments::build(&found.glyphs, quarters, &rules), &rules);
+        let (width, height) = turn.size();
         layers.push(Layer {
             segments,
             rules,
-            height: turn.size().1,
+            width,
+            height,
         });
     }
     Ok(layers)

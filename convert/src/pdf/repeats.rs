@@ -1,7 +1,8 @@
 //! Takes running headers, footers and page numbers off the pages: lines that stand at the same
 //! place of many pages, and lone numbers of pages. The first page keeps what is no short line apart
-//! from the text (a letterhead is content there), and so do both pages of a document of two. What
-//! is taken off is handed back once, for the metadata.
+//! from the text (a letterhead is content there), and so do both pages of a document of two. Titles
+//! stay: large letters at the top of slides, and of pages unless nearly all have them. What is taken
+//! off is handed back once, for the metadata.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,6 +10,7 @@ use super::geometry::Area;
 use super::lines;
 use super::page_text::{MARGIN_SHARE, PageText};
 use super::segments::Segment;
+use super::statistics::Statistics;
 use super::tables;
 use super::unicode;
 
@@ -29,11 +31,24 @@ const MINIMUM_TEXT: usize = 1;
 /// Most characters of a line with the number of its page.
 const MAXIMUM_NUMBER_CHARACTERS: usize = 24;
 
-/// What stands beside the number of a page.
-const PAGE_WORDS: [&str; 14] = [
-    "page", "pages", "p", "pg", "sheet", "folio", "of", "seite", "blatt", "von", "第", "页", "頁",
-    "共",
+/// What names the number of a page, and what else stands beside it.
+const PAGE_NAMES: [&str; 10] = [
+    "page", "pages", "pg", "sheet", "folio", "seite", "blatt", "第", "页", "頁",
 ];
+const PAGE_WORDS: [&str; 4] = ["p", "of", "von", "共"];
+
+/// Size of a title, relative to running text: a running head is small or about as large as the text.
+/// On a slide, on other pages, and on a slide if nearly all have it, or all. What is wider than high
+/// by `SLIDE` is a slide.
+const SLIDE_TITLE: f32 = 1.12;
+const PAGE_TITLE: f32 = 1.25;
+const CLEAR_TITLE: f32 = 1.3;
+const HUGE_TITLE: f32 = 1.6;
+const SLIDE: f32 = 1.1;
+
+/// Most pages that have the same title where they are no slides, and their share in percent.
+const MAXIMUM_TITLED: usize = 8;
+const TITLED_PERCENT: usize = 80;
 
 /// Height of a grid, relative to the page, from which it is taken for a frame.
 const MAXIMUM_GRID: f32 = 0.9;
@@ -45,27 +60,30 @@ const PLACE_STEP: f32 = 4.0;
 type Key = (String, i32);
 
 /// Most different lines that are handed back, and the characters of one that the tags name.
-const MAXIMUM_HANDED_BACK: usize = 12;
+const MAXIMUM_HANDED_BACK: usize = 40;
 const MAXIMUM_CHARACTERS: usize = 200;
 
-/// Removes repeated lines of all pages; returns the first of each kind of those that no page keeps,
-/// and of those that the tags of pages leave out.
+/// Removes repeated lines of all pages; returns those that no page keeps and those that the tags of
+/// pages leave out, each once whatever the number of its page.
 pub(super) fn remove(pages: &mut [PageText]) -> Vec<String> {
-    let counts = count_keys(pages);
-    let is_pair = pages.len() == 2;
+    let titles = title_sizes(pages);
+    let counts = count_keys(pages, &titles);
+    let count = pages.len();
+    let is_pair = count == 2;
     let mut removed: Vec<String> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
-    for (index, page) in pages.iter_mut().enumerate() {
-        for line in zone_lines(page) {
+    for (index, (page, title)) in pages.iter_mut().zip(titles).enumerate() {
+        for line in zone_lines(page, title) {
             let keys = line.keys();
             let repeats = keys.iter().filter_map(|key| counts.get(key)).max();
             let repeats = repeats.copied().unwrap_or_default();
             let is_running = repeats >= MINIMUM_PAGES && (index > 0 || line.is_number())
                 || line.is_apart && (repeats >= MINIMUM_PAGES || is_pair && repeats == 2);
-            if !is_running && !line.is_number_of(index + 1) {
+            let stays = line.is_large && title.stays(&line, repeats, count);
+            if stays || !is_running && !line.is_number_of(index + 1) {
                 continue;
             }
-            let is_new = known.insert(line.text.clone());
+            let is_new = known.insert(without_page(&line.original));
             take(page, &line);
             removed.extend(Some(line.original).filter(|_| {
                 is_new
@@ -74,9 +92,9 @@ pub(super) fn remove(pages: &mut [PageText]) -> Vec<String> {
             }));
         }
         for line in std::mem::take(&mut page.running) {
-            let pattern = pattern(&line);
-            let has_letters = pattern.chars().any(char::is_alphabetic);
-            if has_letters && removed.len() < MAXIMUM_HANDED_BACK && known.insert(pattern) {
+            let text = without_page(&line);
+            let has_letters = text.chars().any(char::is_alphabetic);
+            if has_letters && removed.len() < MAXIMUM_HANDED_BACK && known.insert(text) {
                 removed.push(line.chars().take(MAXIMUM_CHARACTERS).collect());
             }
         }
@@ -84,11 +102,49 @@ pub(super) fn remove(pages: &mut [PageText]) -> Vec<String> {
     removed
 }
 
+/// From which size letters at the top of a page are large.
+#[derive(Clone, Copy, Debug)]
+struct TitleSize {
+    size: f32,
+    is_slide: bool,
+}
+
+impl TitleSize {
+    /// Whether a line in such letters that `repeats` of `pages` pages have is a title.
+    fn stays(self, line: &ZoneLine, repeats: usize, pages: usize) -> bool {
+        let is_rare = repeats * 100 < pages * TITLED_PERCENT;
+        if self.is_slide {
+            let clear = if repeats < pages {
+                CLEAR_TITLE
+            } else {
+                HUGE_TITLE
+            };
+            return is_rare || line.size >= clear / SLIDE_TITLE * self.size;
+        }
+        is_rare && repeats <= MAXIMUM_TITLED
+    }
+}
+
+/// The sizes of titles on each page.
+fn title_sizes(pages: &[PageText]) -> Vec<TitleSize> {
+    let usual = Statistics::of(pages);
+    let of_page = |page: &PageText| {
+        let first = page.layers.first();
+        let is_slide = first.is_some_and(|layer| layer.width > SLIDE * layer.height);
+        let share = if is_slide { SLIDE_TITLE } else { PAGE_TITLE };
+        TitleSize {
+            size: share * usual.of_page(page).body_size.max(usual.body_size),
+            is_slide,
+        }
+    };
+    pages.iter().map(of_page).collect()
+}
+
 /// On how many pages each key stands.
-fn count_keys(pages: &[PageText]) -> HashMap<Key, usize> {
+fn count_keys(pages: &[PageText], titles: &[TitleSize]) -> HashMap<Key, usize> {
     let mut counts: HashMap<Key, usize> = HashMap::new();
-    for page in pages.iter() {
-        let keys: HashSet<Key> = zone_lines(page)
+    for (page, title) in pages.iter().zip(titles) {
+        let keys: HashSet<Key> = zone_lines(page, *title)
             .into_iter()
             .flat_map(|line| line.keys())
             .collect();
@@ -107,6 +163,8 @@ struct ZoneLine {
     baseline: f32,
     area: Area,
     size: f32,
+    /// At the top, in the letters of a title.
+    is_large: bool,
     /// One of few lines at the edge of the page with a gap to the text.
     is_apart: bool,
     members: Vec<(f32, f32)>,
@@ -131,7 +189,9 @@ impl ZoneLine {
             .next()
             .is_some_and(|digits| digits == page.to_string());
         let mut words = self.text.split(|sign: char| !sign.is_alphabetic());
-        let says_no_more = words.all(|word| word.is_empty() || PAGE_WORDS.contains(&word));
+        let says_no_more = words.all(|word| {
+            word.is_empty() || PAGE_WORDS.contains(&word) || PAGE_NAMES.contains(&word)
+        });
         self.is_apart
             && is_own
             && numbers.count() <= 1
@@ -147,7 +207,7 @@ impl ZoneLine {
 }
 
 /// The outermost lines of the first layer.
-fn zone_lines(page: &PageText) -> Vec<ZoneLine> {
+fn zone_lines(page: &PageText, title: TitleSize) -> Vec<ZoneLine> {
     let Some(layer) = page.layers.first() else {
         return Vec::new();
     };
@@ -177,14 +237,16 @@ fn zone_lines(page: &PageText) -> Vec<ZoneLine> {
         } else {
             rows.len().saturating_sub(MAXIMUM_LINES)
         };
-        let mut found: Vec<ZoneLine> = rows
-            .iter()
-            .skip(skipped)
-            .take(MAXIMUM_LINES)
-            .filter_map(|row| zone_line(row))
-            .collect();
+        let rows: Vec<_> = rows.into_iter().skip(skipped).take(MAXIMUM_LINES).collect();
+        let mut found: Vec<ZoneLine> = rows.iter().filter_map(|row| zone_line(row)).collect();
         mark_apart(&mut found, is_top);
-        found
+        if !is_top {
+            return found;
+        }
+        let parts = rows.into_iter().zip(&found);
+        parts
+            .flat_map(|(row, whole)| title_parts(row, whole, title))
+            .collect()
     };
     let mut lines = side(true);
     lines.extend(side(false));
@@ -220,6 +282,21 @@ fn mark_apart(lines: &mut [ZoneLine], is_top: bool) {
     }
 }
 
+/// The lines of a row at the top: a small head may stand beside a title.
+fn title_parts(row: Vec<Segment>, whole: &ZoneLine, title: TitleSize) -> Vec<ZoneLine> {
+    let is_large = |segment: &Segment| segment.size >= title.size;
+    let (large, small): (Vec<_>, Vec<_>) = row.into_iter().partition(is_large);
+    let part = |row: &[Segment], is_large| {
+        zone_line(row).map(|line| ZoneLine {
+            is_large,
+            is_apart: whole.is_apart,
+            ..line
+        })
+    };
+    let parts = [part(&small, false), part(&large, true)];
+    parts.into_iter().flatten().collect()
+}
+
 fn zone_line(row: &[Segment]) -> Option<ZoneLine> {
     let line = lines::line(row)?;
     let members = row
@@ -237,6 +314,7 @@ fn zone_line(row: &[Segment]) -> Option<ZoneLine> {
         baseline: line.baseline,
         area: line.area,
         size: line.size,
+        is_large: false,
         is_apart: false,
         members,
     })
@@ -268,6 +346,27 @@ fn pattern(text: &str) -> String {
     pattern
 }
 
+/// The text in lower case without the number of its page: all numbers where it names a page, else
+/// those at its beginning and end.
+fn without_page(text: &str) -> String {
+    let pattern = pattern(text);
+    let mut words = pattern.split(|sign: char| !sign.is_alphabetic());
+    if words.any(|word| PAGE_NAMES.contains(&word)) {
+        return pattern;
+    }
+    let text = text.to_lowercase();
+    let is_number = |word: &&str| matches!(self::pattern(word).as_str(), "#" | "#/#" | "/");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let before = words.iter().take_while(|word| is_number(word)).count();
+    let after = words
+        .iter()
+        .rev()
+        .take_while(|word| is_number(word))
+        .count();
+    let kept = words.get(before..words.len().saturating_sub(after));
+    kept.unwrap_or_default().join(" ")
+}
+
 fn take(page: &mut PageText, line: &ZoneLine) {
     if let Some(layer) = page.layers.first_mut() {
         layer.segments.retain(|segment| {
@@ -279,90 +378,4 @@ fn take(page: &mut PageText, line: &ZoneLine) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::pdf::page_text::Layer;
-
-    fn page(number: usize) -> PageText {
-        let segment = |text: String, baseline: f32| {
-            let area = Area {
-                left: 50.0,
-                right: 200.0,
-                top: baseline - 8.0,
-                bottom: baseline + 2.0,
-            };
-            Segment {
-                characters: text.len(),
-                text,
-                area,
-                baseline,
-                size: 10.0,
-                ..Segment::default()
-            }
-        };
-        let segments = vec![
-            segment("The Book".into(), 30.0),
-            segment(format!("text {number}"), 400.0),
-            segment("more".into(), 412.0),
-            segment("and more".into(), 424.0),
-            segment(format!("{number}"), 780.0),
-        ];
-        PageText {
-            layers: vec![Layer {
-                segments,
-                height: 800.0,
-                ..Layer::default()
-            }],
-            characters: 20,
-            has_text: true,
-            ..PageText::default()
-        }
-    }
-
-    fn texts(page: &PageText) -> Vec<&str> {
-        page.layers
-            .iter()
-            .flat_map(|layer| &layer.segments)
-            .map(|segment| segment.text.as_str())
-            .collect()
-    }
-
-    #[test]
-    fn repeated_lines_go() {
-        let mut pages: Vec<PageText> = (1..=4).map(page).collect();
-        assert_eq!(remove(&mut pages), ["The Book"]);
-        let left: Vec<_> = pages.iter().map(texts).collect();
-        assert!(left.iter().all(|texts| texts.len() == 3), "{left:?}");
-        let mut pair: Vec<PageText> = (1..=2).map(page).collect();
-        remove(&mut pair);
-        assert_eq!(pair.iter().flat_map(texts).count(), 6);
-        // A number that is the page's own says nothing more; a line that stands once stays.
-        let mut single = [page(1)];
-        remove(&mut single);
-        assert_eq!(
-            texts(&single[0]),
-            ["The Book", "text 1", "more", "and more"]
-        );
-    }
-
-    #[test]
-    fn the_first_page_keeps_its_letterhead() {
-        let with_head = |number| {
-            let mut page = page(number);
-            let first = page.layers[0].segments[0].clone();
-            for line in 1..=2 {
-                let mut next = first.clone();
-                next.text = format!("street {}", ["a", "b"][line - 1]);
-                next.baseline += 11.0 * line as f32;
-                next.area.top += 11.0 * line as f32;
-                next.area.bottom += 11.0 * line as f32;
-                page.layers[0].segments.push(next);
-            }
-            page
-        };
-        let mut pages: Vec<PageText> = (1..=3).map(with_head).collect();
-        remove(&mut pages);
-        let counts: Vec<_> = pages.iter().map(|page| texts(page).len()).collect();
-        assert_eq!(counts, [6, 3, 3]);
-    }
-}
+mod tests;

@@ -184,6 +184,12 @@ impl<'a> Document<'a> {
         statistics.is_some_and(|usual| candidate.paragraph.size >= LARGE * usual.body_size)
     }
 
+    /// Whether what follows it is text: no other short line, such as a heading or an author.
+    pub(super) fn is_before_text(&self, candidate: &Candidate) -> bool {
+        self.block(Some(candidate.at + 1))
+            .is_some_and(|block| paragraph(block).is_none_or(|next| !is_short(next)))
+    }
+
     fn block(&self, at: Option<usize>) -> Option<&'a Block> {
         self.blocks.get(at?).map(|(_, _, block)| *block)
     }
@@ -231,6 +237,8 @@ impl<'a> Document<'a> {
         let short = style.map_or(0.0, |style| ratio(style.short, style.paragraphs));
         let is_alone = style.is_some_and(|style| style.paragraphs == 1);
         let times = self.texts.get(&pattern(text)).copied().unwrap_or_default();
+        // Slides that go on have the same title.
+        let is_page_title = candidate.block == 0 && self.is_large(candidate);
         [
             ("style of much text", share.sqrt()),
             ("style of short texts", short),
@@ -238,7 +246,7 @@ impl<'a> Document<'a> {
                 "style used once",
                 flag(is_alone && !self.is_large(candidate)),
             ),
-            ("repeated", flag(times >= REPEATED)),
+            ("repeated", flag(times >= REPEATED && !is_page_title)),
         ]
     }
 }
@@ -417,7 +425,7 @@ fn clean(text: &str) -> String {
 }
 
 /// Columns that a text takes: Chinese characters take two.
-fn length(text: &str) -> usize {
+pub(super) fn length(text: &str) -> usize {
     text.chars()
         .map(|letter| 1 + usize::from(is_wide(letter)))
         .sum()

@@ -12,6 +12,9 @@ const TIER_STEP: f32 = 0.96;
 /// Deepest level of Markdown.
 const MAXIMUM_LEVEL: u8 = 6;
 
+/// Ranks from which on those of a single heading use up no level.
+const MANY_RANKS: usize = 4;
+
 /// What decides on the level of a heading; the smaller is above the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
@@ -30,27 +33,63 @@ pub(super) fn levels(found: &[Found]) -> Vec<u8> {
     let mut order: Vec<Rank> = ranks.clone();
     order.sort_unstable();
     order.dedup();
-    let mut levels = Vec::with_capacity(order.len());
-    let mut above = 0;
-    for rank in &order {
-        let told = told_level(found, &ranks, *rank);
-        above = told
-            .unwrap_or((above + 1).max(rank.depth))
-            .min(MAXIMUM_LEVEL);
-        levels.push(above);
-    }
+    let levels = rank_levels(found, &ranks, &order);
     let level = |rank: &Rank| {
         let at = order.binary_search(rank).ok();
         at.and_then(|at| levels.get(at).copied()).unwrap_or(1)
     };
     let are_alike = order.len() == 1 && found.len() > 1;
     let own = |(heading, rank): (&Found, &Rank)| {
-        // Headings that all look the same: the first one of the page is their title.
-        let is_below_title = are_alike && found.first().is_some_and(|first| first.is_first);
+        // Headings that all look the same: the first one may be their title.
+        let is_below_title = are_alike && found.first().is_some_and(is_title);
         let level = level(rank) + u8::from(is_below_title && !heading.is_first);
         heading.told.unwrap_or(level).clamp(1, MAXIMUM_LEVEL)
     };
     found.iter().zip(&ranks).map(own).collect()
+}
+
+/// Whether the first of headings that look the same is the title of the others: no text belongs to
+/// it, and it is not the first of numbers.
+fn is_title(first: &Found) -> bool {
+    first.is_first && !first.is_before_text && number_depth(&first.looks.text) == 0
+}
+
+/// The level of each rank of `order`. Where there are many, a rank of a single heading uses up no
+/// level: large letters of a cover are one, and others have the level of the next rank.
+fn rank_levels(found: &[Found], ranks: &[Rank], order: &[Rank]) -> Vec<u8> {
+    let has_own = |rank: &Rank| {
+        let count = ranks.iter().filter(|other| *other == rank).count();
+        count > 1 || rank.depth > 0
+    };
+    let first_own = order
+        .iter()
+        .position(has_own)
+        .filter(|_| order.len() > MANY_RANKS);
+    let is_on_cover = |rank: &Rank| {
+        let heading = found.iter().zip(ranks).find(|(_, other)| *other == rank);
+        heading.is_some_and(|(heading, _)| heading.page == 0)
+    };
+    let mut levels = Vec::with_capacity(order.len());
+    let mut above = 0;
+    let mut waiting = 0;
+    for (at, rank) in order.iter().enumerate() {
+        let told = told_level(found, ranks, *rank);
+        let is_counted = told.is_some() || first_own.is_none() || has_own(rank);
+        if !is_counted && first_own > Some(at) && is_on_cover(rank) {
+            levels.resize(levels.len() + waiting, 1);
+            (above, waiting) = (1, 0);
+            levels.push(1);
+        } else if is_counted {
+            let next = told.unwrap_or((above + 1).max(rank.depth));
+            above = next.min(MAXIMUM_LEVEL);
+            levels.resize(levels.len() + waiting + 1, above);
+            waiting = 0;
+        } else {
+            waiting += 1;
+        }
+    }
+    levels.resize(order.len(), (above + 1).min(MAXIMUM_LEVEL));
+    levels
 }
 
 fn ranks(found: &[Found]) -> Vec<Rank> {

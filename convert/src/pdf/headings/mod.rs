@@ -2,6 +2,7 @@
 //! headings by the sum of what speaks for it and against it (`features`, `weights`); then their
 //! levels.
 
+mod doubts;
 mod examples;
 mod features;
 mod levels;
@@ -32,12 +33,15 @@ struct Found {
     told: Option<u8>,
     /// Nothing stands before it in the document.
     is_first: bool,
+    /// Text stands right below it.
+    is_before_text: bool,
 }
 
 /// Turns paragraphs into headings; `statistics` are those of each page. Headings that tags name
 /// stand in the blocks already.
 pub(super) fn mark(pages: &mut [Vec<Block>], statistics: &[Statistics], bookmarks: &[Bookmark]) {
-    let found = find(pages, statistics, bookmarks);
+    let mut found = find(pages, statistics, bookmarks);
+    doubts::remove(&mut found, pages);
     let levels = levels::levels(&found);
     for (heading, level) in found.into_iter().zip(levels) {
         let page = pages.get_mut(heading.page);
@@ -69,6 +73,7 @@ fn find(pages: &[Vec<Block>], statistics: &[Statistics], bookmarks: &[Bookmark])
                 is_large: document.is_large(&candidate),
                 told,
                 is_first: candidate.at == 0,
+                is_before_text: document.is_before_text(&candidate),
             });
         }
     }

@@ -70,14 +70,80 @@ fn levels_come_from_outline_number_and_size() {
     assert_eq!(levels_of(headings, &bookmarks), [1, 2, 3, 4]);
 }
 
-#[test]
-fn the_first_of_headings_that_look_the_same_is_the_title() {
-    let bold = |text: &str| Paragraph {
-        is_bold: true,
-        ..looks(text, 10.0)
+/// Three headings that look the same, the first with text below or without.
+fn levels_of_alike(texts: [&str; 3], is_before_text: bool) -> Vec<u8> {
+    let bold = |text: &str| {
+        Block::Paragraph(Paragraph {
+            is_bold: true,
+            ..looks(text, 10.0)
+        })
     };
-    let headings = ["Night mode", "Settings", "Results"].map(bold).to_vec();
-    assert_eq!(levels_of(headings, &[]), [1, 2, 2]);
+    let mut blocks: Vec<Block> = texts
+        .iter()
+        .flat_map(|text| [bold(text), prose()])
+        .collect();
+    if !is_before_text {
+        blocks.remove(1);
+    }
+    let mut pages = vec![blocks];
+    mark(&mut pages, &[usual()], &[]);
+    let levels = pages.concat();
+    let levels = levels.iter().filter_map(heading);
+    levels.map(|(level, _)| level).collect()
+}
+
+#[test]
+fn the_first_of_headings_that_look_the_same_is_the_title_if_it_has_no_text() {
+    let texts = ["Night mode", "Settings", "Results"];
+    assert_eq!(levels_of_alike(texts, false), [1, 2, 2]);
+    assert_eq!(levels_of_alike(texts, true), [1, 1, 1]);
+    let texts = ["1. Night mode", "2. Settings", "3. Results"];
+    assert_eq!(levels_of_alike(texts, false), [1, 1, 1]);
+}
+
+#[test]
+fn large_letters_of_the_cover_use_up_no_levels() {
+    let sizes = [
+        60.0, 43.0, 24.0, 16.0, 13.0, 16.0, 13.0, 24.0, 18.0, 13.0, 16.0,
+    ];
+    let headings = sizes.map(|size| looks("A heading of the report", size));
+    assert_eq!(
+        levels_of(headings.to_vec(), &[]),
+        [1, 1, 2, 3, 4, 3, 4, 2, 3, 4, 3]
+    );
+}
+
+/// A label of a drawing among others is no heading where headings are clear; one among short lines of
+/// a document without others is.
+#[test]
+fn doubtful_headings_are_taken_back() {
+    let clear = |text: &str| [Block::Paragraph(looks(text, 14.0)), prose()];
+    let label = || {
+        let line = |text: &str| Block::Paragraph(looks(text, 10.0));
+        let label = Block::Paragraph(Paragraph {
+            is_bold: true,
+            ..looks("Name of the table", 11.5)
+        });
+        [line("the name of it,"), label, line("what it stands for,")]
+    };
+    let found = |mut blocks: Vec<Block>| {
+        for (at, block) in blocks.iter_mut().enumerate() {
+            if let Block::Paragraph(paragraph) = block {
+                paragraph.area.top = 20.0 * at as f32;
+                paragraph.area.bottom = paragraph.area.top + 10.0;
+            }
+        }
+        let mut pages = vec![blocks];
+        mark(&mut pages, &[usual()], &[]);
+        let headings = pages.concat();
+        let texts = headings.iter().filter_map(heading);
+        texts.map(|(_, text)| text.clone()).collect::<Vec<_>>()
+    };
+    let titles = ["Setup of it", "Results of it", "Terms of it"];
+    let document: Vec<Block> = titles.iter().flat_map(|title| clear(title)).collect();
+    assert_eq!(found([document, label().to_vec()].concat()), titles);
+    let alone = [vec![prose()], label().to_vec(), vec![prose()]].concat();
+    assert_eq!(found(alone), ["Name of the table"]);
 }
 
 #[test]
