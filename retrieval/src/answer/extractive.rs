@@ -318,7 +318,7 @@ fn written(chosen: &[Candidate<'_>]) -> Extract {
 /// The sentence on one line. A mark of emphasis whose other half stands in another sentence goes:
 /// alone it would be shown as it is.
 fn one_line(text: &str) -> String {
-    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let code = code(&line);
     let marks = line.match_indices(EMPHASIS).map(|(at, _)| at);
     let in_text = |at: &usize| !code.iter().any(|bytes| bytes.contains(at));
@@ -326,7 +326,9 @@ fn one_line(text: &str) -> String {
     if let [.., last] = marks.as_slice()
         && marks.len() % 2 == 1
     {
-        line.replace_range(*last..*last + EMPHASIS.len(), "");
+        let (before, rest) = line.split_at_checked(*last).unwrap_or((&line, ""));
+        let behind = rest.strip_prefix(EMPHASIS).unwrap_or(rest);
+        return format!("{before}{behind}");
     }
     line
 }
