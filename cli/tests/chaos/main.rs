@@ -176,6 +176,9 @@ fn check(
         wrong.len(),
         number(&proof, "/accepted")
     ));
+    for violation in &wrong {
+        plan.say(violation);
+    }
     wrong
 }
 
