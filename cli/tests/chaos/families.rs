@@ -142,7 +142,7 @@ impl Families {
             .bytes()
             .map(|digit| char::from(b'a' + (digit - b'0')))
             .collect::<String>();
-        let word = format!("qy{kind}{letters}");
+        let word = format!("qy{kind}{letters}q");
         self.used.insert(word.clone());
         word
     }

@@ -46,7 +46,7 @@ fn word(document: usize, operation: u64) -> String {
         .bytes()
         .map(|digit| char::from(b'a' + (digit - b'0')))
         .collect::<String>();
-    format!("qx{letters}")
+    format!("qx{letters}q")
 }
 
 /// Every fifth document has several chunks, each with the word.
