@@ -48,6 +48,14 @@ async function evaluate(...more) {
   await promisify(execFile)(binary, ["eval", "run", "--set", folder, "--store", store, "--format", "json", ...more], { cwd: server.folder, env: server.environment });
 }
 
+/** The runs that are kept, the oldest first; a file's name does not tell, since two of one second differ by a number. */
+async function kept() {
+  const folder = path.join(server.folder, "data", "evaluations");
+  const names = (await readdir(folder)).filter((name) => name !== "torn.json" && name.endsWith(".json"));
+  const runs = await Promise.all(names.map(async (name) => JSON.parse(await readFile(path.join(folder, name), "utf8"))));
+  return runs.sort((one, other) => one.at_ms - other.at_ms);
+}
+
 before(async () => {
   server = await Server.start(binary);
   browser = await launch();
@@ -135,15 +143,13 @@ test("the other run is chosen by keyboard, and a case that it does not have is s
 
 test("cases that changed stand with their ranks before and after, and open side by side", async (t) => {
   // The second run as if tier 2 had lost a case.
-  const folder = path.join(server.folder, "data", "evaluations");
-  const runs = (await readdir(folder)).filter((name) => name.endsWith("-radio.json")).sort();
-  const run = JSON.parse(await readFile(path.join(folder, runs[1]), "utf8"));
+  const [first, run] = await kept();
   const lost = run.cases.find(({ id }) => id === "q-tilt");
   Object.assign(lost, { verdict: "none", step: "fine", ranks: { coarse: 1, fine: 7, rerank: null, hit: null } });
   for (const name of Object.keys(lost.scores)) lost.scores[name] = 0;
-  await writeFile(path.join(folder, runs[1]), JSON.stringify(run));
+  await writeFile(path.join(server.folder, "data", "evaluations", `${run.id}.json`), JSON.stringify(run));
 
-  const page = await open(t, `evaluation?run=${run.id}&against=${runs[0].replace(".json", "")}`);
+  const page = await open(t, `evaluation?run=${run.id}&against=${first.id}`);
   const changed = region(page, "Cases that changed, the greatest loss first").locator("tbody tr");
   await changed.first().waitFor();
   assert.match(await changed.first().innerText(), /q-tilt\s+Full → None\s+– → Tier 2 \(fine\)[\s\S]*1 → 7[\s\S]*1\.000 → 0\.000/);
@@ -173,14 +179,14 @@ test("narrow, dark and in Chinese", async (t) => {
 });
 
 test("a narrow screen shows where one is, and the intervals of a comparison can be reached", async (t) => {
-  const [after, before] = (await readdir(path.join(server.folder, "data", "evaluations"))).filter((name) => name.endsWith("-radio.json")).sort().reverse().map((name) => name.replace(".json", ""));
+  const [before, after] = (await kept()).slice(-2);
   const isWithin = (one) => one.evaluate((element) => {
     const holder = element.closest(".scroll, nav").getBoundingClientRect();
     const { left, right } = element.getBoundingClientRect();
     return left >= Math.max(0, holder.left) - 1 && right <= Math.min(innerWidth, holder.right) + 1;
   });
   for (const [language, name] of [["en-US", "Measures of the cases of both, with 95 % intervals"], ["zh-CN", "两次评测共有用例的指标，附 95 % 区间"]]) {
-    const page = await open(t, `evaluation?run=${after}&against=${before}`, { width: 390, language });
+    const page = await open(t, `evaluation?run=${after.id}&against=${before.id}`, { width: 390, language });
     const bar = page.locator("header nav");
     const holder = region(page, name);
     await holder.waitFor();
