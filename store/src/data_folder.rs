@@ -19,6 +19,7 @@
 //!   models/            model files and the ONNX runtime
 //!   evaluations/       runs of evaluations, see `evaluations`
 //!   lexicon/           candidates for terms and verdicts on them, written by the command line and the server
+//!   missed-searches.jsonl    questions of searches that were not answered, see `missed_searches`
 //!   publishing/        the folders that each source was published from, written by the command line
 //!   backup.staging/    while a backup is being made; restore.draft/, restore.ready/ while one is restored
 //! ```

@@ -57,7 +57,7 @@ struct Search<'a> {
     serving: &'a Serving,
     plan: QueryPlan,
     vectors: Option<QueryVectors>,
-    /// Terms of the question with their names in the code; tokens and vectors are of both.
+    /// Terms of the question with their names in the code.
     glossary: Vec<GlossaryTerm>,
     /// Tokens of the question that are more than function words.
     content: Vec<String>,
@@ -157,11 +157,14 @@ impl<'a> Search<'a> {
             query,
             ..asked.clone()
         };
+        let is_whole = in_code.searched == in_code.whole;
         let whole = with_query(in_code.whole);
-        let (whole, words) = retriever.plan(&whole, serving).await?;
-        let content = coverage::content_tokens(&words, &whole.tokens);
-        let searched = with_query(in_code.searched);
-        let (plan, _) = retriever.plan(&searched, serving).await?;
+        let (mut plan, words) = retriever.plan(&whole, serving).await?;
+        let content = coverage::content_tokens(&words, &plan.tokens);
+        if !is_whole {
+            let searched = with_query(in_code.searched);
+            (plan, _) = retriever.plan(&searched, serving).await?;
+        }
         let vectors = retriever.embed(&plan, serving).await;
         let mut degraded = serving.models.degraded.clone();
         if plan::uses_vectors(&plan) && vectors.is_none() {

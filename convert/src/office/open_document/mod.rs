@@ -2,8 +2,9 @@
 //! `anydoc`: its blocks as Markdown, properties as metadata, pictures beside it.
 //!
 //! Rules: tracked deletions and hidden fields are dropped; headers, footers, dates, slide numbers and
-//! indexes too, such as the table of contents. Text that its style hides is read. Footnotes and endnotes stand at the end. Each slide is a page, its title a heading of level
-//! 2, its notes a quotation; the pages of a text are known to its layout program alone.
+//! indexes too, such as the table of contents. Text that its style hides is read. Footnotes and
+//! endnotes stand at the end. Each slide is a page, its title a heading of level 2, its notes a
+//! quotation; the pages of a text are known to its layout program alone.
 
 mod blocks;
 mod indexes;

@@ -1,7 +1,7 @@
 //! Signing in on the page with the identity provider: OpenID Connect, the code flow with PKCE
 //! (OpenID Connect Core, section 3.1; RFC 7636; RFC 9700). Nothing is kept between the two requests
-//! of it but that it succeeded: `state`, `nonce` and the verifier of the code are derived from a random cookie, which
-//! only the browser has that began.
+//! of it but that it succeeded: `state`, `nonce` and the verifier of the code are derived from a
+//! random cookie, which only the browser has that began.
 
 pub mod config;
 mod provider;
