@@ -151,3 +151,37 @@ async fn after_a_restart_of_the_broker_everything_goes_on_by_itself() {
             .all(|lag| lag.records() == 0)
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_is_forgotten_while_the_broker_is_away_ends_nothing() {
+    if brokers("a_group_that_is_forgotten_while_the_broker_is_away_ends_nothing").is_none() {
+        return;
+    }
+    let broker = OwnBroker::start("k-forget");
+    let short = Config {
+        request_timeout_ms: 1_500,
+        ..config(&broker.address)
+    };
+    let log = KafkaEventLog::open(short).await.unwrap();
+    log.create_topic("left", partitions(1)).await.unwrap();
+    log.append("left", vec![record("a", "read")]).await.unwrap();
+    let mut subscription = log.subscribe("left", Some("g")).await.unwrap();
+    let read = conformance::take(subscription.as_mut(), 1).await;
+    let after: Vec<Position> = read.iter().map(conformance::after).collect();
+    subscription.commit(&after).await.unwrap();
+    drop(subscription);
+
+    broker.act("kill");
+    for _ in 0..3 {
+        let refused = log.forget_group("left", "g").await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+    }
+    broker.act("start");
+    let deadline = Instant::now() + Duration::from_secs(180);
+    while let Err(error) = log.forget_group("left", "g").await {
+        assert!(Instant::now() < deadline, "{error}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let lag = log.lag("left", "g").await.unwrap();
+    assert_eq!(lag.first().map(|lag| lag.committed), Some(0));
+}

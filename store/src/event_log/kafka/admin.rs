@@ -2,6 +2,7 @@
 //! is safe, forgets groups.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use rdkafka::admin::{
     AdminClient, AdminOptions, AlterConfig, ConfigResource, ConfigSource, NewTopic,
@@ -19,6 +20,11 @@ use crate::event_log::TopicSettings;
 /// Accepts any time that a producer's clock says: brokers since 3.6 refuse what lies over an hour
 /// ahead unless told so.
 const AFTER_MAX: (&str, &str) = ("message.timestamp.after.max.ms", "9223372036854775807");
+
+/// How long librdkafka keeps asking a group's coordinator, which is the most it allows. Where it gives
+/// up first, it ends the process with an assertion (2.12: `rd_kafka_admin_coord_request` returns an
+/// error for a request that was freed) once the coordinator is back; so we are the ones who give up.
+const LONGEST_REQUEST: Duration = Duration::from_secs(3600);
 
 /// The administrating client.
 pub struct Admin {
@@ -263,10 +269,11 @@ impl Admin {
     /// Deletes the group with its positions; one that does not exist is fine.
     pub async fn forget_group(&self, id: &str) -> Result<()> {
         let what = || format!("cannot forget the kafka group `{id}`");
-        let answers = self
-            .client
-            .delete_groups(&[id], &self.options())
+        let options = self.options().request_timeout(Some(LONGEST_REQUEST));
+        let asked = self.client.delete_groups(&[id], &options);
+        let answers = tokio::time::timeout(self.config.request_timeout(), asked)
             .await
+            .map_err(|_| errors::from_code(what(), Code::RequestTimedOut))?
             .map_err(|error| errors::failed(what(), &error))?;
         match answers
             .into_iter()

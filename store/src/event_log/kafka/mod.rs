@@ -199,6 +199,8 @@ impl EventLog for KafkaEventLog {
 
     async fn forget_group(&self, topic: &str, group: &str) -> Result<()> {
         check_group(group)?;
+        // Not from memory: while the brokers are away, nothing is sent. See `Admin::forget_group`.
+        self.metadata.forget(topic);
         self.partitions(topic).await?;
         let id = group_id(topic, Some(group));
         self.admin.forget_group(&id).await?;
