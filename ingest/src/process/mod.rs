@@ -1,39 +1,40 @@
 //! The ingest stage: one record of `documents.raw` in, a clean document (or a tombstone, or a
 //! report of a skip) out.
 
-use std::collections::BTreeMap;
+mod conversion;
+mod outcome;
+mod published;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
+use tributary_convert::Converted;
 use tributary_convert::isolation::ConversionPool;
-use tributary_convert::picture::ocr;
-use tributary_convert::{Converted, Job};
 use tributary_models::service::SharedServiceObserver;
 use tributary_schemas::document::TABLES_DATABASE;
 use tributary_schemas::{
-    CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Result,
-    StageTime, State, Topic, event, id, picture,
+    CleanDocument, DocumentEvent, DocumentHeader, DocumentState, Error, ErrorKind, Result, State,
+    Topic, event, id, picture,
 };
 use tributary_store::blobs::Blobs;
 use tributary_store::event_log::stage::{Next, Output, Outputs, Stage};
 use tributary_store::event_log::{Record, StoredRecord, message};
-use tributary_store::manifest::table::IndexedVersion;
 use tributary_store::manifest::unchanged::SkipGate;
 use tributary_store::manifest::versions::VersionRule;
 use tributary_store::work::Work;
 use tributary_store::{Clock, manifest};
-use tributary_taxonomy::source_profiles::{SourceProfile, SourceProfiles};
+use tributary_taxonomy::source_profiles::SourceProfiles;
 
+use self::conversion::{Begun, Conversion, Original};
+use self::outcome::{reason_of_emptiness, unchanged};
+use self::published::{Body, Published, check_type, describe_body, published, shown};
+use crate::blocking;
 use crate::config::Config;
 use crate::external::room::Room;
 use crate::source_cleaning::SourceCleaning;
-use crate::{blocking, fingerprint, similarity};
 
 /// Name of the stage in logs, metrics, dead letters and timelines.
 pub const STAGE: &str = "ingest";
@@ -79,7 +80,7 @@ pub struct IngestParts {
 
 /// The stage.
 pub struct IngestStage {
-    shared: Arc<Shared>,
+    shared: Arc<Conversion>,
     blobs: Blobs,
     gate: SkipGate,
     version_rule: VersionRule,
@@ -96,21 +97,6 @@ enum Cleaned {
     Whole(Box<CleanDocument>),
     /// It waited for an external step, and this newer version of it, or its deletion, came.
     Superseded(Box<DocumentHeader>, u64),
-}
-
-/// What conversions on blocking threads need.
-struct Shared {
-    pool: Arc<ConversionPool>,
-    cleaning: SourceCleaning,
-    later_settings: LaterSettings,
-    keeps_originals: bool,
-}
-
-/// A published document whose identity is known.
-struct Published {
-    event: DocumentEvent,
-    document_id: String,
-    version: u64,
 }
 
 impl IngestStage {
@@ -137,7 +123,7 @@ impl IngestStage {
             &observer,
         )?;
         let permits = Arc::new(Semaphore::new(conversion.conversion_workers.max(1)));
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(Conversion {
             pool,
             cleaning,
             later_settings,
@@ -415,264 +401,6 @@ fn set_link(converted: &mut Converted, from: &str, to: &str) {
         .for_each(|image| to.clone_into(&mut image.link));
 }
 
-/// A body that is in the event, or that was fetched.
-enum Body {
-    Inline,
-    Fetched(Bytes),
-}
-
-impl Shared {
-    /// Waits for the conversion: on a blocking thread.
-    fn convert(&self, event: &DocumentEvent, body: Body) -> Result<Converted> {
-        let bytes = body_bytes(event, body, self.pool.config().maximum_body_bytes)?;
-        self.pool.convert(Job {
-            bytes: &bytes,
-            name: event.source_path.as_deref(),
-            media_type: event.media_type.as_deref(),
-        })
-    }
-
-    /// Runs the local steps. CPU work: on a blocking thread.
-    fn begin(&self, published: Published, converted: Converted) -> Result<Begun> {
-        let Published {
-            event,
-            document_id,
-            version,
-        } = published;
-        let original = self.original(&event)?;
-        let source = event.source.clone();
-        let partial = unread(&converted.metadata);
-        let mut clean = self.cleaning.begin(event, document_id, version, converted);
-        clean.document.partial = partial;
-        let is_complete = self.cleaning.external(&source).is_empty();
-        if !is_complete {
-            // What goes into the steps and their versions stand for what they answer, so that a
-            // document that did not change costs no call.
-            clean.document.fingerprint = self.fingerprint(&clean);
-        }
-        Ok(Begun {
-            clean,
-            original,
-            is_complete,
-        })
-    }
-
-    /// The published bytes, if they are to be kept.
-    fn original(&self, event: &DocumentEvent) -> Result<Option<Original>> {
-        if !self.keeps_originals {
-            return Ok(None);
-        }
-        let maximum = self.pool.config().maximum_body_bytes;
-        Ok(Some(match &event.content_url {
-            Some(url) => Original::Kept(url.clone()),
-            None => Original::Inline(body_bytes(event, Body::Inline, maximum)?),
-        }))
-    }
-
-    /// What all steps left becomes the clean document, fingerprinted. CPU work, too.
-    fn finish(&self, begun: Begun, now_ms: i64) -> CleanDocument {
-        let Begun {
-            mut clean,
-            is_complete,
-            ..
-        } = begun;
-        self.cleaning.finish(&mut clean);
-        clean.document.timeline.push(StageTime {
-            stage: STAGE.to_owned(),
-            at_ms: now_ms,
-        });
-        if is_complete {
-            clean.document.fingerprint = self.fingerprint(&clean);
-        }
-        let profile = self.cleaning.profile(&clean.document.source);
-        if profile.near_duplicates {
-            clean.document.signature = similarity::signature(&clean.markdown);
-        }
-        clean.document.content_hash = content_hash(&clean, profile);
-        clean
-    }
-
-    fn fingerprint(&self, clean: &CleanDocument) -> String {
-        let settings = fingerprint::Settings {
-            profile: self.cleaning.fingerprint(&clean.document.source),
-            later_stages: &(self.later_settings)(),
-            keeps_original: self.keeps_originals,
-        };
-        fingerprint::fingerprint(clean, settings)
-    }
-}
-
-/// A document after the local steps.
-struct Begun {
-    clean: CleanDocument,
-    /// What is kept of what was published.
-    original: Option<Original>,
-    /// Whether there are no others.
-    is_complete: bool,
-}
-
-/// The bytes that were published.
-enum Original {
-    /// In this blob already.
-    Kept(String),
-    /// In the event.
-    Inline(Bytes),
-}
-
 fn stopping() -> Error {
     Error::new(ErrorKind::Unavailable, "ingest is shutting down")
-}
-
-/// The report of a document that is indexed as it is. It says all that is known of what stays
-/// indexed: once compacted, no other report does.
-fn unchanged(document: &DocumentHeader, indexed: IndexedVersion, now_ms: i64) -> DocumentState {
-    DocumentState {
-        reason: Some(format!(
-            "content and settings unchanged since version {}",
-            indexed.version
-        )),
-        indexed_version: Some(indexed.version),
-        indexed_at_ms: indexed.at_ms,
-        chunks: indexed.chunks,
-        labels: indexed.labels,
-        ..manifest::report(document, State::Skipped, now_ms)
-    }
-}
-
-/// What exact duplicates share. An edition has none: whether it is found depends on the other
-/// editions of its work, so it stands for no other document and no other one for it.
-fn content_hash(clean: &CleanDocument, profile: &SourceProfile) -> String {
-    match clean.document.edition {
-        Some(_) => String::new(),
-        None => {
-            similarity::content_hash(clean, profile.chunker_of(&clean.document, &clean.markdown))
-        }
-    }
-}
-
-/// What of a document was not read, and why.
-fn unread(metadata: &BTreeMap<String, String>) -> Option<String> {
-    let what = match (
-        metadata.get("pages_without_text"),
-        metadata.get("ocr_left_out"),
-    ) {
-        (Some(pages), _) => {
-            format!("pages {pages} have no text of their own and were not read as pictures")
-        }
-        (None, Some(count)) => format!("{count} pictures were not read"),
-        (None, None) if metadata.contains_key(ocr::UNAVAILABLE_KEY) => {
-            "its pictures were not read".to_owned()
-        }
-        (None, None) => {
-            return metadata
-                .get("damaged")
-                .map(|damage| format!("it is damaged: {damage}"));
-        }
-    };
-    let why = metadata
-        .get(ocr::UNAVAILABLE_KEY)
-        .map_or("they are over the limits of `convert.ocr`", String::as_str);
-    Some(format!("{what}: {why}"))
-}
-
-/// Why nothing is left of a document.
-fn reason_of_emptiness(metadata: &BTreeMap<String, String>, body_is: &str) -> String {
-    match unread(metadata) {
-        Some(unread) => format!("no text: {unread}"),
-        None if metadata.contains_key(ocr::FOUND_KEY) => {
-            "no text: none was found in the document's pictures".to_owned()
-        }
-        None => format!("empty: nothing to search is left of {body_is}"),
-    }
-}
-
-/// A producer may leave the type out; one that it names must be the one that is read here.
-fn check_type(record: &Record) -> Result<()> {
-    let Some((_, named)) = record
-        .headers
-        .iter()
-        .find(|(name, _)| name == event::CE_TYPE)
-    else {
-        return Ok(());
-    };
-    if named.as_ref() == event::TYPE_DOCUMENT_PUBLISHED.as_bytes() {
-        return Ok(());
-    }
-    let what = format!(
-        "header `{}` names an unknown type `{}`",
-        event::CE_TYPE,
-        shown(&String::from_utf8_lossy(named))
-    );
-    Err(Error::new(ErrorKind::Invalid, what).with_hint(format!(
-        "send `{}`, or leave the header out",
-        event::TYPE_DOCUMENT_PUBLISHED
-    )))
-}
-
-/// The event, with an id that is its record's key.
-fn published(record: &Record, key: &str) -> Result<Published> {
-    let decoded: Option<DocumentEvent> = message::decode(record)?;
-    let Some(event) = decoded else {
-        return Err(Error::new(ErrorKind::Internal, "a null value is no event"));
-    };
-    event.check()?;
-    let document_id = event.stated_id().unwrap_or_else(|| key.to_owned());
-    if document_id != key {
-        let what = if event.document_id.is_some() {
-            "its document_id"
-        } else {
-            "the id derived from its source and source_path"
-        };
-        return Err(Error::new(ErrorKind::Invalid, format!("record key `{}` is not {what} `{}`", shown(key), shown(&document_id)))
-            .with_hint("use the document id as the record's key: it keeps the changes of one document in order"));
-    }
-    let version = event.version.unwrap_or_else(|| message::version(record));
-    Ok(Published {
-        event,
-        document_id,
-        version,
-    })
-}
-
-/// The start of an id, for messages.
-fn shown(document_id: &str) -> String {
-    document_id.chars().take(80).collect()
-}
-
-/// Bytes of the body. `Corrupt` if its base64 does not decode, `Invalid` if it would be too large.
-fn body_bytes(event: &DocumentEvent, body: Body, maximum: u64) -> Result<Bytes> {
-    if let Body::Fetched(bytes) = body {
-        return Ok(bytes);
-    }
-    match (&event.content, &event.content_base64) {
-        (Some(text), _) => Ok(Bytes::copy_from_slice(text.as_bytes())),
-        (None, Some(text)) if text.len() as u64 / 4 * 3 > maximum.saturating_add(3) => {
-            let message = format!(
-                "body of about {} bytes is over the limit of {maximum} bytes",
-                text.len() / 4 * 3
-            );
-            Err(Error::new(ErrorKind::Invalid, message)
-                .with_hint("split the document, or raise `convert.maximum_body_bytes`"))
-        }
-        (None, Some(text)) => STANDARD.decode(text).map(Bytes::from).map_err(|error| {
-            Error::new(
-                ErrorKind::Corrupt,
-                format!("content_base64 does not decode: {error}"),
-            )
-            .with_hint("use the standard alphabet with padding, without line breaks")
-        }),
-        (None, None) => Err(Error::new(
-            ErrorKind::Internal,
-            "body was neither in the event nor fetched",
-        )),
-    }
-}
-
-/// The body for the reason of a skip.
-fn describe_body(event: &DocumentEvent) -> String {
-    match (&event.content, &event.content_base64) {
-        (Some(text), _) => format!("{} bytes", text.len()),
-        (None, Some(text)) => format!("about {} bytes", text.len() / 4 * 3),
-        (None, None) => "its blob".to_owned(),
-    }
 }
