@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn what_is_done_is_not_asked_again_and_what_may_pass_is() {
         let folder = tempfile::tempdir().unwrap();
-        let made_by = ("rules@1".to_owned(), "rules".to_owned());
+        let made_by = ("rules@2".to_owned(), "rules".to_owned());
         let failure = |chunk, is_settled| Failure {
             chunk_id: chunk_id(chunk),
             document_id: "d".to_owned(),
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(done(false), [true, true, false]);
         assert_eq!(done(true), [true, false, false]);
         let generation = GenerationFolder::open(folder.path(), false).unwrap();
-        let other = ("rules@2".to_owned(), "rules".to_owned());
+        let other = ("rules@1".to_owned(), "rules".to_owned());
         assert!(!generation.is_done(chunk_id(1), &other));
     }
 }

@@ -17,6 +17,7 @@ pub mod files;
 pub mod folder;
 pub mod generate;
 pub mod negatives;
+mod rule_sentences;
 mod rule_words;
 pub mod rules;
 pub mod split;
@@ -258,7 +259,7 @@ pub(crate) mod samples {
             passage: format!("passage {chunk}"),
             language: Language::of(question),
             style: Style::Content,
-            prompt: "rules@1".to_owned(),
+            prompt: "rules@2".to_owned(),
             model: "rules".to_owned(),
         }
     }

@@ -1,17 +1,16 @@
-//! Questions without a model: from headings, from sentences that define something, and the first
-//! sentence as what a reader looks for. Plainer than a model's, and close to the words of the
-//! passage: for a first try, and where no model may see the documents.
+//! Questions without a model: from headings, from sentences whose form says what they answer
+//! ([`super::rule_sentences`]), and the first sentence as what a reader looks for. Plainer than a
+//! model's, and close to the words of the passage: for a first try, and where no model may see the
+//! documents.
 
 use tributary_taxonomy::sentences::{first_sentence, sentence_ends};
 
-use super::rule_words::{
-    CHINESE_DEFINITIONS, CHINESE_VERBS, ENGLISH_DEFINITIONS, ENGLISH_VERBS, GENERAL_HEADINGS,
-    TEXT_ENDINGS,
-};
+use super::rule_sentences::{self, without_end};
+use super::rule_words::{CHINESE_VERBS, ENGLISH_VERBS, GENERAL_HEADINGS, TEXT_ENDINGS};
 use super::{Language, Pair, Style, TrainingPassage, half_words};
 
 /// Raised with each change that matters to whoever compares results.
-pub const VERSION: &str = "rules@1";
+pub const VERSION: &str = "rules@2";
 /// What stands for the model.
 pub const MODEL: &str = "rules";
 
@@ -19,18 +18,21 @@ pub const MODEL: &str = "rules";
 const SHORTEST: usize = 3;
 /// And at most.
 const LONGEST: usize = 80;
-/// Half words of what is defined, at most.
-const LONGEST_TERM: usize = 12;
+/// A heading of so few half words is asked with the one above it.
+const SHORT_HEADING: usize = 4;
 
 /// The questions of a passage, at most so many.
 pub fn questions(passage: &TrainingPassage, limit: usize) -> Vec<Pair> {
-    let prose = prose(&passage.text);
-    let mut found: Vec<(Style, String)> = definitions(&prose);
+    let paragraphs = paragraphs(&passage.text);
+    let sentences = paragraphs.iter().flat_map(|paragraph| sentences(paragraph));
+    let mut found: Vec<(Style, String)> = sentences
+        .flat_map(rule_sentences::questions)
+        .map(|question| (Style::Content, question))
+        .collect();
     found.extend(of_titles(passage).map(|question| (Style::Title, question)));
-    found.push((
-        Style::Summary,
-        without_end(first_sentence(&prose)).to_owned(),
-    ));
+    let first = paragraphs.iter().map(|paragraph| first_sentence(paragraph));
+    let summary = first.map(without_end).find(|first| begins(first));
+    found.extend(summary.map(|summary| (Style::Summary, summary.to_owned())));
     let mut pairs: Vec<Pair> = Vec::new();
     for (style, question) in found {
         let question = question.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -51,108 +53,86 @@ pub fn questions(passage: &TrainingPassage, limit: usize) -> Vec<Pair> {
     pairs
 }
 
-/// Running text of a passage: no headings, code, tables, lists of fields or directives.
-fn prose(text: &str) -> String {
-    let (mut prose, mut in_code) = (String::new(), false);
+/// Paragraphs of running text, each on one line: no headings, code, signatures, tables, lists of
+/// fields or directives.
+fn paragraphs(text: &str) -> Vec<String> {
+    let (mut paragraphs, mut in_code) = (vec![String::new()], false);
     for line in text.lines() {
         let line = line.trim();
-        if line.starts_with("```") || line.starts_with("~~~") {
-            in_code = !in_code;
-            continue;
+        let is_fence = line.starts_with("```") || line.starts_with("~~~");
+        in_code ^= is_fence;
+        let is_running = !is_fence && !in_code && !line.is_empty() && is_running(line);
+        match paragraphs.last_mut() {
+            Some(paragraph) if is_running => append(paragraph, &line.replace(['*', '`'], "")),
+            Some(paragraph) if paragraph.is_empty() => {}
+            _ => paragraphs.push(String::new()),
         }
-        let is_marked =
-            line.starts_with(['#', '|', '-', '*', '>', '+', ':', '.', '!', '<', '=', '$']);
-        if in_code || is_marked {
-            continue;
-        }
-        prose.push_str(&line.replace(['*', '`'], ""));
-        prose.push('\n');
     }
-    prose
+    paragraphs.retain(|paragraph| !paragraph.is_empty());
+    paragraphs
 }
 
-fn definitions(prose: &str) -> Vec<(Style, String)> {
+fn is_running(line: &str) -> bool {
+    let is_signature = ["class ", "def ", "fn ", "function "]
+        .iter()
+        .any(|word| line.trim_start_matches(['*', '`']).starts_with(word));
+    !is_signature && !line.starts_with(['#', '|', '-', '*', '>', '+', ':', '.', '!', '<', '=', '$'])
+}
+
+/// Chinese lines go on without a space.
+fn append(paragraph: &mut String, line: &str) {
+    let is_ascii = |sign: Option<char>| sign.is_some_and(|sign| sign.is_ascii());
+    if is_ascii(paragraph.chars().next_back()) || is_ascii(line.chars().next()) {
+        paragraph.push(' ');
+    }
+    paragraph.push_str(line);
+    if paragraph.starts_with(' ') {
+        paragraph.remove(0);
+    }
+}
+
+fn sentences(paragraph: &str) -> impl Iterator<Item = &str> {
     let mut start = 0;
-    let mut found = Vec::new();
-    for end in sentence_ends(prose, &[]) {
-        let sentence = prose.get(start..end).unwrap_or_default().trim();
+    let ends = sentence_ends(paragraph, &[]);
+    ends.into_iter().filter_map(move |end| {
+        let sentence = paragraph.get(start..end).map(str::trim);
         start = end;
-        let asked = match Language::of(sentence) {
-            Language::Zh => chinese_definition(sentence),
-            Language::En => english_definition(sentence),
-        };
-        found.extend(
-            asked
-                .into_iter()
-                .flatten()
-                .map(|question| (Style::Content, question)),
-        );
-    }
-    found
-}
-
-/// What a term is, and which term something is: two questions of one sentence.
-fn chinese_definition(sentence: &str) -> Option<[String; 2]> {
-    let (at, word) = first_of(&CHINESE_DEFINITIONS, sentence)?;
-    let (term, rest) = (sentence.get(..at)?, sentence.get(at + word.len()..)?);
-    let term = term.trim().trim_end_matches('，');
-    let is_term = !term.contains(['，', '。', '：', '、', ',', ':', '？', '\n']);
-    let rest = without_end(rest.trim_start());
-    if !is_term || !is_name(term) || half_words(rest) < SHORTEST {
-        return None;
-    }
-    Some([format!("{term}是什么？"), format!("什么是{rest}？")])
-}
-
-fn english_definition(sentence: &str) -> Option<[String; 2]> {
-    let (at, word) = first_of(&ENGLISH_DEFINITIONS, sentence)?;
-    let (term, rest) = (sentence.get(..at)?, sentence.get(at + word.len()..)?);
-    let term = ["The ", "A ", "An "]
-        .iter()
-        .find_map(|article| term.strip_prefix(article))
-        .unwrap_or(term);
-    let rest = without_end(rest.trim_start());
-    if term.contains([',', ':', ';', '(', '\n']) || !is_name(term) || half_words(rest) < SHORTEST {
-        return None;
-    }
-    let asks = match word.trim() {
-        "refers to" | "means" => format!("What is meant by {rest}?"),
-        verb => format!("What {verb} {rest}?"),
-    };
-    Some([format!("What is {term}?"), asks])
-}
-
-/// The word that stands first in a sentence, and its place in bytes.
-fn first_of<'a>(words: &[&'a str], sentence: &str) -> Option<(usize, &'a str)> {
-    let places = words
-        .iter()
-        .map(|word| Some((sentence.find(*word)?, *word)));
-    places.flatten().min()
-}
-
-/// Whether words can be what is defined: few, and none that stands for something else.
-fn is_name(term: &str) -> bool {
-    (1..=LONGEST_TERM).contains(&half_words(term))
-        && super::clean::referents::vague_referent(term).is_none()
-}
-
-/// The question that the nearest titles ask.
-fn of_titles(passage: &TrainingPassage) -> impl Iterator<Item = String> {
-    let path = passage.path();
-    let titles: Vec<String> = path.split(" › ").map(without_number).collect();
-    let last = titles.last().filter(|title| !title.is_empty()).cloned();
-    last.into_iter().map(move |last| {
-        let above = titles.iter().rev().nth(1);
-        match above {
-            Some(above) if GENERAL_HEADINGS.contains(&last.to_lowercase().as_str()) => {
-                format!("{above} {last}")
-            }
-            _ => of_title(&last),
-        }
+        sentence.filter(|sentence| !sentence.is_empty())
     })
 }
 
-fn of_title(title: &str) -> String {
+/// Whether a sentence begins here: a passage may begin in the middle of one.
+fn begins(sentence: &str) -> bool {
+    let first = sentence.chars().next();
+    first.is_some_and(|sign| sign.is_alphanumeric() && !sign.is_lowercase())
+}
+
+/// The question that the nearest titles ask.
+fn of_titles(passage: &TrainingPassage) -> Option<String> {
+    let path = passage.path();
+    let titles: Vec<String> = path.split(" › ").map(without_number).collect();
+    let (last, above) = titles.split_last()?;
+    let is_general = GENERAL_HEADINGS.contains(&last.to_lowercase().as_str())
+        || half_words(last) <= SHORT_HEADING;
+    match above.last() {
+        _ if last.is_empty() || is_file_name(last) => None,
+        Some(above) if is_general => Some(format!("{above} {last}")),
+        _ => Some(of_title(last, Language::of(&passage.text))),
+    }
+}
+
+/// Whether a title is what a file was called: nobody asks for it.
+fn is_file_name(title: &str) -> bool {
+    !title.contains(char::is_whitespace) && title.matches(['-', '_']).count() >= 3
+}
+
+/// Whether a title is a name in source code.
+fn is_identifier(title: &str) -> bool {
+    let is_part = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '_' | ':');
+    title.chars().all(is_part) && title.contains(['.', '_']) && !title.ends_with('.')
+}
+
+fn of_title(title: &str, language: Language) -> String {
     let asks = [
         "如何",
         "怎么",
@@ -171,15 +151,23 @@ fn of_title(title: &str) -> String {
     let first = lower.split(' ').next().unwrap_or_default();
     let names_text = TEXT_ENDINGS.iter().any(|end| title.ends_with(end));
     let is_english_verb = ENGLISH_VERBS.contains(&first);
-    if is_question {
-        title.to_owned()
-    } else if CHINESE_VERBS.iter().any(|verb| title.starts_with(verb)) && !names_text {
-        format!("如何{title}？")
-    } else if is_english_verb {
-        format!("How to {lower}?")
-    } else {
-        title.to_owned()
+    match language {
+        _ if is_question => title.to_owned(),
+        Language::Zh if is_identifier(title) => format!("{title}有什么作用？"),
+        Language::En if is_identifier(title) => format!("What does {title} do?"),
+        _ if CHINESE_VERBS.iter().any(|verb| title.starts_with(verb)) && !names_text => {
+            format!("如何{title}？")
+        }
+        _ if is_english_verb => format!("How to {}?", lower_first(title)),
+        _ => title.to_owned(),
     }
+}
+
+/// With a small first letter.
+fn lower_first(title: &str) -> String {
+    let mut signs = title.chars();
+    let first = signs.next().map(|sign| sign.to_lowercase().to_string());
+    first.unwrap_or_default() + signs.as_str()
 }
 
 /// A title without the number before it.
@@ -196,12 +184,6 @@ fn without_number(title: &str) -> String {
         title
     };
     kept.replace(['*', '`'], "").trim().to_owned()
-}
-
-fn without_end(sentence: &str) -> &str {
-    sentence
-        .trim()
-        .trim_end_matches(['。', '.', '：', ':', '；', ';', '！', '!'])
 }
 
 #[cfg(test)]
@@ -223,7 +205,7 @@ mod tests {
         assert!(
             pairs
                 .iter()
-                .all(|pair| pair.model == "rules" && pair.prompt == "rules@1")
+                .all(|pair| pair.model == "rules" && pair.prompt == "rules@2")
         );
         pairs
             .into_iter()
@@ -257,7 +239,7 @@ mod tests {
             "The tilt sensor is a device that measures the angle of an antenna.\n",
         );
         let expected = [
-            (Style::Content, "What is tilt sensor?"),
+            (Style::Content, "What is the tilt sensor?"),
             (
                 Style::Content,
                 "What is a device that measures the angle of an antenna?",
@@ -277,7 +259,8 @@ mod tests {
             found.iter().all(|(style, _)| *style != Style::Content),
             "{found:?}"
         );
-        assert!(found.contains(&(Style::Title, "mindspore.nn.Conv2d".to_owned())));
+        let title = "mindspore.nn.Conv2d有什么作用？".to_owned();
+        assert!(found.contains(&(Style::Title, title)), "{found:?}");
     }
 
     #[test]
@@ -288,11 +271,46 @@ mod tests {
             ("How does it scale", "How does it scale"),
             ("Configure the antenna", "How to configure the antenna?"),
             ("自动混合精度", "自动混合精度"),
+            ("Configure PDCP", "How to configure PDCP?"),
+            ("ops.relu", "ops.relu有什么作用？"),
         ];
         for (title, question) in cases {
-            assert_eq!(of_title(title), question);
+            assert_eq!(of_title(title, Language::Zh), question);
         }
+        assert_eq!(of_title("ops.relu", Language::En), "What does ops.relu do?");
         assert_eq!(without_number("3.2 数据集"), "数据集");
         assert_eq!(without_number("5G 组网"), "5G 组网");
+    }
+
+    #[test]
+    fn a_title_that_says_little_stands_with_the_one_above_and_a_file_name_is_no_question() {
+        let titles = |title, section| -> Vec<String> {
+            let found = of(title, section, "正文。");
+            let titles = found
+                .into_iter()
+                .filter(|(style, _)| *style == Style::Title);
+            titles.map(|(_, question)| question).collect()
+        };
+        assert_eq!(
+            titles("rank table启动", "跨集群"),
+            ["rank table启动 跨集群"]
+        );
+        assert_eq!(titles("LICENSE-AGPL-3.0-docs", ""), [""; 0]);
+    }
+
+    #[test]
+    fn a_paragraph_is_read_as_a_whole_and_signatures_and_halves_of_sentences_are_left_out() {
+        let text =
+            "of that license.\n\n`class F1(x)`\n\n当小区处于休眠状态\n时，需要先激活载波。\n";
+        assert_eq!(
+            paragraphs(text),
+            ["of that license.", "当小区处于休眠状态时，需要先激活载波。"]
+        );
+        let found = of("F1", "", text);
+        let summary = (
+            Style::Summary,
+            "当小区处于休眠状态时，需要先激活载波".to_owned(),
+        );
+        assert_eq!(found.last(), Some(&summary), "{found:?}");
     }
 }
