@@ -17,6 +17,7 @@ pub fn questions(sentence: &str) -> Vec<String> {
         Language::Zh => &[
             chinese_definition,
             chinese_purpose,
+            chinese_aim,
             chinese_condition,
             chinese_reason,
             chinese_means,
@@ -56,16 +57,29 @@ fn chinese_definition(sentence: &str) -> Vec<String> {
 }
 
 fn chinese_purpose(sentence: &str) -> Vec<String> {
-    parts(sentence, &CHINESE_PURPOSES, chinese_name)
-        .map(|(term, _, rest)| {
-            let asks = first_clause(rest);
-            vec![format!("{term}有什么作用？"), format!("用什么可以{asks}？")]
-        })
+    let Some((term, _, rest)) = parts(sentence, &CHINESE_PURPOSES, chinese_name) else {
+        return Vec::new();
+    };
+    let mut asked = vec![format!("{term}有什么作用？")];
+    let aim = first_clause(rest);
+    if is_part(aim) && beginning(aim, &CHINESE_DETERMINERS).is_none() {
+        asked.push(format!("用什么可以{aim}？"));
+    }
+    asked
+}
+
+/// "要……，先……": how it is done.
+fn chinese_aim(sentence: &str) -> Vec<String> {
+    let aim = beginning(sentence, &CHINESE_AIMS).and_then(|(_, rest)| rest.split_once('，'));
+    aim.filter(|(aim, means)| is_part(aim) && half_words(means) >= *PART.start())
+        .map(|(aim, _)| vec![format!("如何{aim}？")])
         .unwrap_or_default()
 }
 
 fn chinese_condition(sentence: &str) -> Vec<String> {
-    let Some((word, rest)) = beginning(sentence, &CHINESE_CONDITIONS) else {
+    let condition = beginning(sentence, &CHINESE_CONDITIONS);
+    // 当前 is no condition.
+    let Some((word, rest)) = condition.filter(|(_, rest)| !rest.starts_with('前')) else {
         return Vec::new();
     };
     let Some((condition, consequence)) = rest.split_once('，') else {
@@ -111,7 +125,10 @@ fn chinese_quantity(sentence: &str) -> Vec<String> {
         let (term, rest) = sentence.split_once(word)?;
         let rest = rest.trim_start();
         let is_number = rest.starts_with(|sign: char| sign.is_ascii_digit());
-        (is_number && chinese_name(term).is_some()).then(|| format!("{}{asks}", term.trim()))
+        Some(format!(
+            "{}{asks}",
+            chinese_name(term).filter(|_| is_number)?
+        ))
     });
     asked.into_iter().collect()
 }
@@ -120,7 +137,7 @@ fn chinese_support(sentence: &str) -> Vec<String> {
     let asked = CHINESE_SUPPORTS.iter().find_map(|(word, asks)| {
         let (term, rest) = sentence.split_once(word)?;
         let is_told = half_words(rest) >= 2;
-        (is_told && chinese_name(term).is_some()).then(|| format!("{}{asks}", term.trim()))
+        Some(format!("{}{asks}", chinese_name(term).filter(|_| is_told)?))
     });
     asked.into_iter().collect()
 }
@@ -231,8 +248,11 @@ fn beginning<'a>(sentence: &'a str, words: &[&'a str]) -> Option<(&'a str, &'a s
 /// The words before a verb, if they name a thing.
 fn chinese_name(term: &str) -> Option<&str> {
     let term = term.trim().trim_end_matches(['，', '可', '以']).trim();
-    let is_name = is_chinese_phrase(term) && is_name(term);
-    (is_name && beginning(term, &CHINESE_CONDITIONS).is_none()).then_some(term)
+    let term = beginning(term, &CHINESE_TIMES).map_or(term, |(_, term)| term);
+    let says_enough =
+        half_words(term) >= *PART.start() || term.contains(|sign: char| sign.is_ascii_alphabetic());
+    let is_clause = beginning(term, &CHINESE_CONDITIONS).is_some();
+    (says_enough && !is_clause && is_chinese_phrase(term) && is_name(term)).then_some(term)
 }
 
 /// Without a break inside.
@@ -291,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_sentence_is_asked_for_what_its_form_says() {
-        let cases: [(&str, &[&str]); 22] = [
+        let cases: [(&str, &[&str]); 25] = [
             (
                 "流水线并行是一种将模型按层切分的并行方式。",
                 &["流水线并行是什么？", "什么是将模型按层切分的并行方式？"],
@@ -319,6 +339,9 @@ mod tests {
             ("最大发射功率为23 dBm。", &["最大发射功率是多少？"]),
             ("重试次数默认为 5，可以修改。", &["重试次数默认是多少？"]),
             ("边缘网关仅支持两种加密算法。", &["边缘网关支持什么？"]),
+            ("若要更换证书，请先停止网关。", &["如何更换证书？"]),
+            ("当前环境变量为 3 个。", &["环境变量是多少？"]),
+            ("设置用于所有节点。", &[]),
             ("它用于计算评分。", &[]),
             ("如果这样，则需要先清理旧的段。", &[]),
             ("今天天气很好，我们去散步。", &[]),

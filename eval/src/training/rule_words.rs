@@ -138,6 +138,14 @@ pub const ENGLISH_PURPOSES: [&str; 6] = [
 /// Before a condition.
 pub const CHINESE_CONDITIONS: [&str; 4] = ["如果", "若", "一旦", "当"];
 pub const ENGLISH_CONDITIONS: [&str; 2] = ["If ", "When "];
+/// Before an aim.
+pub const CHINESE_AIMS: [&str; 5] = ["若要", "如要", "要想", "如需", "为了"];
+/// Before the name of a thing.
+pub const CHINESE_TIMES: [&str; 3] = ["目前", "当前", "现在"];
+/// Before a noun.
+pub const CHINESE_DETERMINERS: [&str; 9] = [
+    "所有", "每个", "一个", "一些", "多个", "各", "不同", "其", "以下",
+];
 /// In a consequence that says what to do.
 pub const CHINESE_ADVICE: [&str; 8] =
     ["需要", "应", "请", "建议", "必须", "可以", "可通过", "不能"];

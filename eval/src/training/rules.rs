@@ -63,13 +63,23 @@ fn paragraphs(text: &str) -> Vec<String> {
         in_code ^= is_fence;
         let is_running = !is_fence && !in_code && !line.is_empty() && is_running(line);
         match paragraphs.last_mut() {
-            Some(paragraph) if is_running => append(paragraph, &line.replace(['*', '`'], "")),
+            Some(paragraph) if is_running => append(paragraph, &without_markup(line)),
             Some(paragraph) if paragraph.is_empty() => {}
             _ => paragraphs.push(String::new()),
         }
     }
     paragraphs.retain(|paragraph| !paragraph.is_empty());
     paragraphs
+}
+
+/// A line as it is read: without emphasis, addresses of links, escapes, and the number of an item.
+fn without_markup(line: &str) -> String {
+    let mut parts = line.split("](");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push_str(part.split_once(')').map_or("", |(_, behind)| behind));
+    }
+    without_number(&text.replace(['*', '`', '[', '\\'], ""))
 }
 
 fn is_running(line: &str) -> bool {
@@ -300,8 +310,7 @@ mod tests {
 
     #[test]
     fn a_paragraph_is_read_as_a_whole_and_signatures_and_halves_of_sentences_are_left_out() {
-        let text =
-            "of that license.\n\n`class F1(x)`\n\n当小区处于休眠状态\n时，需要先激活载波。\n";
+        let text = "of that license.\n\n`class F1(x)`\n\n1. 当[小区](cell.md)处于休眠状态\n时，需要先激活载波。\n";
         assert_eq!(
             paragraphs(text),
             ["of that license.", "当小区处于休眠状态时，需要先激活载波。"]
