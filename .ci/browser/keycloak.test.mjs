@@ -36,7 +36,8 @@ let early;
 
 /** Starts the server with the settings of the guide; times are short, so that a test sees them pass. */
 async function startServer() {
-  server = await Server.start(binary, { settings: { "query_api.server.network_access": "authenticated" } });
+  const settings = { "query_api.server.network_access": "authenticated", "query_api.server.limits.wrong_keys_per_minute": 0 };
+  server = await Server.start(binary, { settings });
   // Only now its address is known.
   await server.end("SIGTERM");
   const [english, chinese] = await guides(keycloak.url, server.url);
@@ -63,6 +64,8 @@ async function outcome(token) {
   const { status, body } = await asked(token, "GET", "session");
   return status === 200 ? 200 : body.code;
 }
+
+const headerOf = (token) => JSON.parse(Buffer.from(token.split(".")[0], "base64url"));
 
 async function publish(title, attributes) {
   const event = { source: "wiki", source_path: `${title}.md`, content: `# ${title}\n\nThe antenna of ${title} tilts.\n`, attributes };
@@ -197,19 +200,28 @@ test("a token that was accepted is refused when its time is over, and ends the s
 
 test("new keys of the provider are followed without a restart, and keys that it takes back are refused", async () => {
   const token = async () => (await keycloak.userTokens(PROGRAM, "bob", "bob")).access_token;
-  const keyOf = (text) => JSON.parse(Buffer.from(text.split(".")[0], "base64url")).kid;
   const before = await token();
   const first = await keycloak.makeKey(1000);
   const signedByFirst = await token();
   await until("the first new key is accepted", async () => (await outcome(signedByFirst)) === 200);
   await keycloak.makeKey(2000);
   const signedBySecond = await token();
-  assert.equal(new Set([before, signedByFirst, signedBySecond].map(keyOf)).size, 3);
+  assert.equal(new Set([before, signedByFirst, signedBySecond].map((text) => headerOf(text).kid)).size, 3);
   await until("the second is", async () => (await outcome(signedBySecond)) === 200);
   assert.equal(await outcome(before), 200);
   await keycloak.undo(first);
   await until("the first is not any more", async () => (await outcome(signedByFirst)) === "token_key_unknown");
   assert.deepEqual([await outcome(before), await outcome(signedBySecond)], [200, 200]);
+});
+
+test("tokens are read however Keycloak signs them, in the ways that the settings allow", async () => {
+  for (const [algorithm, expected] of [["ES256", 200], ["EdDSA", 200], ["PS256", "token_algorithm_not_allowed"], ["HS256", "token_algorithm_not_allowed"]]) {
+    const client = [`${algorithm}-${randomUUID()}`, "secret"];
+    await keycloak.makeClient(...client, SCOPES, { attributes: { "access.token.signed.response.alg": algorithm } });
+    const { access_token: token } = await keycloak.userTokens(client, "bob", "bob");
+    assert.equal(headerOf(token).alg, algorithm);
+    await until(`${algorithm}: ${expected}`, async () => (await outcome(token)) === expected);
+  }
 });
 
 test("doctor finds the keys, and where people sign in", async () => {
