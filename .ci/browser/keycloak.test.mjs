@@ -41,7 +41,7 @@ async function startServer() {
   // Only now its address is known.
   await server.end("SIGTERM");
   const [english, chinese] = await guides(keycloak.url, server.url);
-  assert.deepEqual(english.settings, chinese.settings, "both guides");
+  assert.deepEqual([english.settings, english.commands.at(-1)], [chinese.settings, chinese.commands.at(-1)], "both guides");
   guide = english;
   const file = path.join(server.folder, "keycloak.toml");
   await writeFile(file, guide.settings[0]);
@@ -78,6 +78,7 @@ async function publish(title, attributes) {
 }
 
 before(async () => {
+  assert.ok(keycloak.url && keycloak.administrator, "TRIBUTARY_TEST_KEYCLOAK and TRIBUTARY_TEST_KEYCLOAK_ADMINISTRATOR say where a Keycloak is");
   await startServer();
   const { stdout } = await run(binary, ["keys", "create", "--data-dir", path.join(server.folder, "data"), "--format", "json", "--name", "administrator", "--role", "administrator"]);
   administrator = JSON.parse(stdout).secret;
