@@ -228,9 +228,9 @@ async fn blocking<T: Send + 'static>(
 /// The name that a caller's verdicts are kept with: that of the key, or who the user is, as two may be
 /// called the same. No person passes for a model, whose verdicts count less.
 fn reviewer(caller: &Caller) -> &str {
-    let name = caller.name().filter(|name| {
-        caller.kind() == AuditCaller::Key && !name.starts_with(MODEL)
-    });
+    let name = caller
+        .name()
+        .filter(|name| caller.kind() == AuditCaller::Key && !name.starts_with(MODEL));
     name.or(caller.key()).unwrap_or(OWNER)
 }
 

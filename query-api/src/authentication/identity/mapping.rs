@@ -188,7 +188,10 @@ mod tests {
         let mapping = Mapping::new(&server().identity).unwrap();
         let shown = |name: &str| {
             let name = Some(name.to_owned());
-            let said = Said { name, ..Said::default() };
+            let said = Said {
+                name,
+                ..Said::default()
+            };
             mapping.holder("u".to_owned(), said, [0; 32]).name
         };
         assert_eq!(shown("张三").as_deref(), Some("张三"));
