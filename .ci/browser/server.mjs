@@ -90,8 +90,9 @@ export class Server {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** Ends it; what it kept stays. */
+  /** Ends it, if it has not ended; what it kept stays. */
   async end(signal) {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     this.child.removeAllListeners("exit");
     const ended = new Promise((done) => this.child.on("exit", done));
     this.child.kill(signal);

@@ -36,7 +36,7 @@ pub struct AuditEntry {
     /// Id of the key; `null` without one.
     #[serde(default)]
     pub key: Option<String>,
-    /// Name of the key when it was used.
+    /// Name of the key when it was used, or what its token called the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Address that the connection came from: that of the proxy, where there is one.

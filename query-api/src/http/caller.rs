@@ -21,7 +21,7 @@ pub struct Caller {
     roles: Vec<Grant>,
     /// Id of the key, for the log; `None` without one.
     key: Option<String>,
-    /// What people call the key.
+    /// What people call the key or the user.
     name: Option<String>,
     /// What let them in.
     kind: AuditCaller,
@@ -103,7 +103,7 @@ impl Caller {
         self.key.as_deref()
     }
 
-    /// What people call that key.
+    /// What people call that key, or the user; more than one may be called so.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }

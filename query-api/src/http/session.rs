@@ -22,7 +22,8 @@ pub struct SessionInformation {
     /// Id of the key, `ISSUER#SUBJECT` of a token, or `proxy:USER` as a trusted proxy says; `null`
     /// without one. Documents name users by it in `attributes.access`.
     pub key: Option<String>,
-    /// What people call the key; absent without a key that has a name.
+    /// What people call the key, or the user of a token as it says; absent where there is no name.
+    /// Two may be called the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Roles: objects with `role` (`reader`, `publisher`, `builder`, `administrator`) and what it

@@ -8,6 +8,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tributary_schemas::audit::AuditCaller;
 use tributary_schemas::{Error, ErrorKind};
 use tributary_taxonomy::discovery::review::{Progress, Reviewer, borderline_first};
 use tributary_taxonomy::discovery::{Candidate, Decision, MODEL, Verdict, Verdicts};
@@ -224,10 +225,12 @@ async fn blocking<T: Send + 'static>(
     done.map_err(failed)?
 }
 
-/// The name that a caller's verdicts are kept with: that of the key or user. No person passes for a
-/// model, whose verdicts count less.
+/// The name that a caller's verdicts are kept with: that of the key, or who the user is, as two may be
+/// called the same. No person passes for a model, whose verdicts count less.
 fn reviewer(caller: &Caller) -> &str {
-    let name = caller.name().filter(|name| !name.starts_with(MODEL));
+    let name = caller
+        .name()
+        .filter(|name| caller.kind() == AuditCaller::Key && !name.starts_with(MODEL));
     name.or(caller.key()).unwrap_or(OWNER)
 }
 

@@ -30,7 +30,7 @@ pub enum Refusal {
 pub struct Holder {
     /// Id of the key; `None` for the data folder's own token.
     pub id: Option<String>,
-    /// What people call the key.
+    /// What people call the key, or the user that somebody else vouches for.
     pub name: Option<String>,
     /// What it may do.
     pub roles: Vec<Grant>,

@@ -76,6 +76,8 @@ pub struct TokensConfig {
     pub roles_claim: String,
     /// The same for the clearance.
     pub clearance_claim: String,
+    /// The same for what people call the user, which is shown and gives nothing; empty for none.
+    pub name_claim: String,
 }
 
 /// A trusted proxy, `[query_api.server.identity.proxy]`.

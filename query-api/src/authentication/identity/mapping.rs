@@ -8,6 +8,8 @@ use tributary_store::keys::{Grant, Holder};
 
 use super::config::IdentityConfig;
 
+/// Longest name that is shown, in bytes.
+const MAXIMUM_NAME_BYTES: usize = 255;
 /// More groups than a search is asked to look for.
 const MAXIMUM_GROUPS: usize = 1000;
 
@@ -39,6 +41,8 @@ pub struct Said {
     pub roles: Vec<String>,
     /// Clearances: numbers or names of levels; the highest counts.
     pub clearances: Vec<String>,
+    /// What people call the user, which may be anything.
+    pub name: Option<String>,
 }
 
 /// The table.
@@ -86,7 +90,7 @@ impl Mapping {
             .max();
         Holder {
             id: Some(id),
-            name: None,
+            name: said.name.filter(|name| is_name(name, MAXIMUM_NAME_BYTES)),
             roles,
             groups,
             clearance: clearance.unwrap_or(0),
@@ -171,10 +175,28 @@ mod tests {
                 groups: names(&["radio", " "]),
                 roles,
                 clearances,
+                name: None,
             };
             let holder = mapping.holder("u".to_owned(), said, [0; 32]);
             assert_eq!((holder.roles, holder.clearance), (expected, level));
             assert_eq!(holder.groups, names(&["radio"]));
+        }
+    }
+
+    #[test]
+    fn a_name_is_shown_unless_it_would_look_like_another() {
+        let mapping = Mapping::new(&server().identity).unwrap();
+        let shown = |name: &str| {
+            let name = Some(name.to_owned());
+            let said = Said {
+                name,
+                ..Said::default()
+            };
+            mapping.holder("u".to_owned(), said, [0; 32]).name
+        };
+        assert_eq!(shown("张三").as_deref(), Some("张三"));
+        for hidden in ["", "ali\u{202e}ce", &"a".repeat(256)] {
+            assert_eq!(shown(hidden), None, "{hidden:?}");
         }
     }
 }

@@ -74,6 +74,7 @@ impl Proxy {
             groups: list(headers, self.groups.as_ref())?,
             roles: list(headers, self.roles.as_ref())?,
             clearances: list(headers, self.clearance.as_ref())?,
+            name: None,
         };
         let id = format!("proxy:{user}");
         let mark = *blake3::hash(id.as_bytes()).as_bytes();

@@ -45,6 +45,7 @@ struct ClaimNames {
     groups: String,
     roles: String,
     clearance: String,
+    name: String,
 }
 
 impl Tokens {
@@ -59,6 +60,7 @@ impl Tokens {
                 groups: config.groups_claim.clone(),
                 roles: config.roles_claim.clone(),
                 clearance: config.clearance_claim.clone(),
+                name: config.name_claim.clone(),
             },
             keys: KeySource::new(config, Arc::clone(&clock))?,
             mapping,
@@ -173,6 +175,7 @@ impl Tokens {
             groups: values(claims, &self.claims.groups),
             roles: values(claims, &self.claims.roles),
             clearances: values(claims, &self.claims.clearance),
+            name: values(claims, &self.claims.name).into_iter().next(),
         }
     }
 }

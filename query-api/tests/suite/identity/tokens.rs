@@ -60,6 +60,11 @@ async fn claims_become_roles_groups_and_clearance_and_without_a_role_there_is_no
             .status,
         200
     );
+    let named = who(with("preferred_username", json!("爱丽丝"))).await;
+    assert_eq!(
+        [&named["name"], &named["key"]],
+        [&json!("爱丽丝"), &json!(format!("{ISSUER}#alice"))]
+    );
     for audience in [json!("other-name"), json!(["x", "tributary"])] {
         assert_eq!(
             who(with("aud", audience)).await["key"],
