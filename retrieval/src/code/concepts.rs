@@ -161,3 +161,52 @@ fn by_chunk(found: &[ScoredChunk]) -> HashMap<ChunkId, f32> {
     let scores = found.iter().map(|chunk| (chunk.chunk_id, chunk.score));
     scores.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use tributary_taxonomy::{AnalyzerConfig, Lexicon};
+
+    use super::*;
+
+    fn concepts(question: &str, terms: &[(&str, &[&str])]) -> Vec<Vec<Vec<String>>> {
+        let config = AnalyzerConfig {
+            guess_words: false,
+            sub_words: false,
+            term_words: false,
+            english_stems: true,
+        };
+        let analyzer =
+            Analyzer::new(&config, Lexicon::default()).unwrap_or_else(|error| panic!("{error}"));
+        let term = |(term, names): &(&str, &[&str])| GlossaryTerm {
+            term: (*term).to_owned(),
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let terms: Vec<GlossaryTerm> = terms.iter().map(term).collect();
+        Concepts::of(question, &terms, &analyzer).0
+    }
+
+    #[test]
+    fn a_term_is_a_concept_and_so_is_a_word_that_says_something() {
+        let found = concepts(
+            "how does kswapd 唤醒页面",
+            &[("唤醒", &["wake up", "wakeup"]), ("页面", &["page"])],
+        );
+        assert_eq!(
+            found,
+            [
+                vec![vec!["wake", "up"], vec!["wakeup"]],
+                vec![vec!["page"]],
+                vec![vec!["kswapd"]],
+            ]
+        );
+        assert!(concepts("who wakes kswapd", &[]).is_empty());
+    }
+
+    #[test]
+    fn a_long_question_is_bounded() {
+        let words: Vec<String> = (0..500).map(|number| format!("w{number}")).collect();
+        let found = concepts(&words.join(" "), &[("页面", &["page"])]);
+        let tokens = found.iter().flatten().map(Vec::len).sum::<usize>();
+        assert!(found.len() > 1 && tokens <= MAXIMUM_TOKENS, "{tokens}");
+    }
+}
