@@ -101,6 +101,10 @@ pub struct CodeConfig {
     /// Files of terms with their names in the code, in the form of a lexicon's synonyms: a question
     /// that has a term is searched for with its names, too.
     pub glossary_files: Vec<PathBuf>,
+    /// Weight of the vector side for a question with such terms, 0 to 1.
+    pub term_vector_weight: f32,
+    /// Weight of the question as it was asked on that side, 0 to 1; that of the names is 1.
+    pub question_weight: f32,
 }
 
 /// What preferences of a user count, see [`crate::preferences`].
@@ -333,7 +337,7 @@ impl Config {
         ]
     }
 
-    fn code_rules(&self) -> [Rule; 4] {
+    fn code_rules(&self) -> [Rule; 6] {
         [
             (
                 self.code.files <= self.code.maximum_files,
@@ -348,6 +352,16 @@ impl Config {
             (
                 (0.0..=1.0).contains(&self.code.file_weight),
                 "code.file_weight",
+                "must lie between 0 and 1",
+            ),
+            (
+                (0.0..=1.0).contains(&self.code.term_vector_weight),
+                "code.term_vector_weight",
+                "must lie between 0 and 1",
+            ),
+            (
+                (0.0..=1.0).contains(&self.code.question_weight),
+                "code.question_weight",
                 "must lie between 0 and 1",
             ),
             (

@@ -173,6 +173,8 @@ pub(crate) mod tests {
                 rank_constant: 10.0,
                 file_weight: 0.3,
                 glossary_files: Vec::new(),
+                term_vector_weight: 0.35,
+                question_weight: 0.3,
             },
         }
     }
@@ -183,7 +185,7 @@ pub(crate) mod tests {
     #[test]
     fn settings_that_contradict_each_other_are_refused_by_name() {
         assert_eq!(config().check(), Ok(()));
-        let table: [Case; 16] = [
+        let table: [Case; 17] = [
             ("user_profile", |config| {
                 config.user_profile.preferred_set = 0.9
             }),
@@ -220,6 +222,9 @@ pub(crate) mod tests {
             }),
             ("code.files", |config| config.code.files = 51),
             ("code.file_weight", |config| config.code.file_weight = 1.1),
+            ("code.question_weight", |config| {
+                config.code.question_weight = -0.1
+            }),
         ];
         for (key, spoil) in table {
             let mut config = config();

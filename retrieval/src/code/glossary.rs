@@ -89,7 +89,7 @@ impl Glossary {
 }
 
 /// The words of a question that are written in ASCII, as identifiers are.
-fn in_ascii(question: &str) -> String {
+pub(super) fn in_ascii(question: &str) -> String {
     let words = question.split(|character: char| !character.is_ascii());
     words.collect::<Vec<_>>().join(" ")
 }

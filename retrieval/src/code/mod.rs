@@ -11,6 +11,7 @@
 //! A definition's score is (1 − f) · its own + f · that of its file; what the question names exactly
 //! then comes first, see [`crate::exact_name`].
 
+mod concepts;
 mod definitions;
 mod files;
 mod glossary;
@@ -28,6 +29,7 @@ use tributary_schemas::search::{QueryPlan, SearchRequest, TierSummary};
 use tributary_schemas::unmet::UnmetFilter;
 use tributary_schemas::{ChunkId, ChunkKind, DocumentHeader, Filter, Result};
 use tributary_store::search_index::StoredChunk;
+use tributary_taxonomy::fold;
 
 use crate::access::Principal;
 use crate::coarse::{self, Coarse};
@@ -42,6 +44,7 @@ use crate::retriever::{Retriever, degrade};
 use crate::serving::Serving;
 use crate::{document, exact_name, leaving, plan, unmet};
 
+use concepts::{ByConcept, Concepts};
 use definitions::{Scoring, code_hit};
 use files::{File, best_of_parts, code_file, fuse};
 pub(crate) use glossary::Glossary;
@@ -59,6 +62,10 @@ struct Search<'a> {
     vectors: Option<QueryVectors>,
     /// Terms of the question with their names in the code.
     glossary: Vec<GlossaryTerm>,
+    /// What the question asks for, where it has such terms.
+    concepts: Concepts,
+    /// The vectors of the question as it was asked, where it has such terms.
+    asked_vectors: Option<QueryVectors>,
     /// Tokens of the question that are more than function words.
     content: Vec<String>,
     /// Chunks that were ranked and then not there: deleted, forbidden meanwhile or damaged.
@@ -125,6 +132,24 @@ impl Retriever {
         })
     }
 
+    /// The vectors of the question as it was asked, for a plan of its names.
+    async fn embed_as_asked(
+        &self,
+        question: &str,
+        plan: &QueryPlan,
+        serving: &Serving,
+    ) -> Option<QueryVectors> {
+        let query = match self.config.fold_traditional {
+            true => fold::simplify(question).into_owned(),
+            false => question.to_owned(),
+        };
+        let plan = QueryPlan {
+            query,
+            ..plan.clone()
+        };
+        self.embed(&plan, serving).await
+    }
+
     /// What of a filter no document meets, where nothing was found. `is_certain` says that vectors
     /// found no code under it either.
     async fn unmet_code_filter(
@@ -165,7 +190,15 @@ impl<'a> Search<'a> {
             let searched = with_query(in_code.searched);
             (plan, _) = retriever.plan(&searched, serving).await?;
         }
-        let vectors = retriever.embed(&plan, serving).await;
+        let question = asked.query.trim();
+        let concepts = Concepts::of(question, &in_code.terms, &serving.analyzer);
+        let as_asked = async {
+            match concepts.is_empty() {
+                true => None,
+                false => retriever.embed_as_asked(question, &plan, serving).await,
+            }
+        };
+        let (vectors, asked_vectors) = futures::join!(retriever.embed(&plan, serving), as_asked);
         let mut degraded = serving.models.degraded.clone();
         if plan::uses_vectors(&plan) && vectors.is_none() {
             degrade(&mut degraded, "embedder");
@@ -173,7 +206,7 @@ impl<'a> Search<'a> {
         let plan = QueryPlan {
             fine_keep: retriever.config.code.candidates,
             // What only the glossary names is not named by the question.
-            names: exact_name::in_question(asked.query.trim()),
+            names: exact_name::in_question(question),
             ..plan
         };
         Ok(Self {
@@ -181,6 +214,8 @@ impl<'a> Search<'a> {
             serving,
             plan,
             glossary: in_code.terms,
+            concepts,
+            asked_vectors,
             vectors,
             content,
             absent: Vec::new(),
@@ -277,6 +312,11 @@ impl<'a> Search<'a> {
     ) -> Result<Vec<Found>> {
         let plan = &mut QueryPlan {
             filter: narrowed(&self.plan.filter, kind, document_ids),
+            // Concepts put all that both signals found into another order.
+            fine_keep: match self.concepts.is_empty() {
+                true => self.plan.fine_keep,
+                false => usize::MAX,
+            },
             ..self.plan.clone()
         };
         let retriever = self.retriever;
@@ -284,7 +324,17 @@ impl<'a> Search<'a> {
         let constant = retriever.config.reciprocal_rank_constant;
         let coarse: Coarse =
             coarse::search(index, plan, ready(self.vectors.clone()), constant).await?;
-        let (fine, _) = retriever.fine(plan, &coarse, None).await?;
+        let (mut fine, _) = retriever.fine(plan, &coarse, None).await?;
+        if !self.concepts.is_empty() {
+            let by = ByConcept {
+                index,
+                plan,
+                config: &retriever.config.code,
+                question: self.asked_vectors.as_ref(),
+            };
+            self.concepts.score(&by, &mut fine).await?;
+            fine.truncate(retriever.config.code.candidates);
+        }
         let ids: Vec<ChunkId> = fine.iter().map(|chunk| chunk.chunk_id).collect();
         let stored = leaving::fetch(index, plan.generation.as_deref(), &ids, &plan.filter).await?;
         let mut found = Vec::new();
