@@ -72,19 +72,37 @@ pub fn nearest(windows: &[u8], vector: &[f32]) -> Option<f32> {
 /// Sums are kept apart so that they can be made side by side.
 const LANES: usize = 16;
 
-fn dot(codes: &[u8], vector: &[f32]) -> f32 {
-    let (mut products, mut squares) = ([0.0_f32; LANES], [0.0_f32; LANES]);
-    for (codes, values) in codes.chunks(LANES).zip(vector.chunks(LANES)) {
-        let sums = products.iter_mut().zip(&mut squares);
+/// Products and squares of codes so far.
+#[derive(Default)]
+struct Sums {
+    products: [f32; LANES],
+    squares: [f32; LANES],
+}
+
+impl Sums {
+    /// Inlined, so that the compiler sees that all but the last are [`LANES`] long.
+    #[inline(always)]
+    fn add(&mut self, codes: &[u8], values: &[f32]) {
+        let sums = self.products.iter_mut().zip(&mut self.squares);
         for ((product, square), (code, value)) in sums.zip(codes.iter().zip(values)) {
             let code = f32::from(code.cast_signed());
             *product += code * value;
             *square += code * code;
         }
     }
-    let length = squares.iter().sum::<f32>().sqrt();
+}
+
+fn dot(codes: &[u8], vector: &[f32]) -> f32 {
+    let (codes, last_codes) = codes.as_chunks::<LANES>();
+    let (values, last_values) = vector.as_chunks::<LANES>();
+    let mut sums = Sums::default();
+    for (codes, values) in codes.iter().zip(values) {
+        sums.add(codes, values);
+    }
+    sums.add(last_codes, last_values);
+    let length = sums.squares.iter().sum::<f32>().sqrt();
     if length > 0.0 {
-        products.iter().sum::<f32>() / length
+        sums.products.iter().sum::<f32>() / length
     } else {
         0.0
     }
