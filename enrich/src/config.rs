@@ -152,6 +152,9 @@ pub struct EmbedConfig {
     pub window_tokens: usize,
     /// Windows per chunk at most; the rest of a longer chunk has no part in its vector.
     pub window_limit: usize,
+    /// Of a chunk with several windows, how many keep a vector of their own beside it, the first
+    /// ones; 0 for none.
+    pub kept_windows: usize,
     /// Fold traditional Chinese characters to simplified ones before embedding.
     pub fold_traditional: bool,
     /// Keep the stored vectors of chunks whose text did not change.
@@ -320,6 +323,7 @@ mod tests {
         let embed = EmbedConfig {
             window_tokens: 500,
             window_limit: 16,
+            kept_windows: 16,
             fold_traditional: true,
             reuse_vectors: true,
             batch_bytes: 1 << 15,

@@ -22,7 +22,7 @@ use crate::blocking;
 use crate::config::EmbedConfig;
 use crate::search_text::SearchText;
 use crate::turns::Turns;
-use crate::windows::{Window, mean, windows};
+use crate::windows::{Window, together, windows};
 
 /// Name of the stage.
 const NAME: &str = "embed";
@@ -120,13 +120,17 @@ pub fn embedding_text(
     }
 }
 
-/// Hash of what shapes embedding texts beside the chunk; `lineage.embedding`. 16 hexadecimal
+/// Hash of what shapes embedding texts and what is kept of them, beside the chunk; `lineage.embedding`. 16 hexadecimal
 /// digits.
 pub fn fingerprint(config: &EmbedConfig) -> String {
-    let settings = format!(
+    let mut settings = format!(
         "{CODE_VERSION}/{}/{}/{}",
         config.window_tokens, config.window_limit, config.fold_traditional
     );
+    // What keeps none is as it was before there was such a setting.
+    if config.kept_windows > 0 {
+        settings.push_str(&format!("/{}", config.kept_windows));
+    }
     blake3::hash(settings.as_bytes())
         .to_hex()
         .chars()
@@ -270,7 +274,7 @@ impl EmbedWork {
         for (position, windows) in batch.places {
             let of_chunk: Vec<(ChunkVectors, usize)> = made.by_ref().take(windows).collect();
             if let Some(slot) = vectors.get_mut(position) {
-                *slot = Some(mean(&of_chunk));
+                *slot = Some(together(&of_chunk, self.generation.config.kept_windows));
             }
         }
         Ok(())

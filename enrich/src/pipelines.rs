@@ -286,6 +286,7 @@ fn index_settings(pipeline: &Pipeline, origin: String) -> IndexSettings {
         coarse_dimensions: embedder.coarse_dimensions(),
         fine_dimensions: embedder.fine_dimensions(),
         shared_vectors: embedder.is_shared(),
+        windows: pipeline.recipe.keeps_windows(),
         coarse_model: embedder.coarse_name().to_owned(),
         fine_model: embedder.fine_name().to_owned(),
         analyzer: pipeline.analyzer.fingerprint(),

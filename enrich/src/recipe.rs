@@ -80,7 +80,14 @@ pub struct ModelChoice {
 pub struct Windows {
     window_tokens: usize,
     window_limit: usize,
+    /// None were kept before there was such a setting.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    kept_windows: usize,
     fold_traditional: bool,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Recipe {
@@ -114,6 +121,7 @@ impl Recipe {
             embedding: Windows {
                 window_tokens: embed.window_tokens,
                 window_limit: embed.window_limit,
+                kept_windows: embed.kept_windows,
                 fold_traditional: embed.fold_traditional,
             },
             chunkers: Chunkers {
@@ -302,14 +310,21 @@ impl Recipe {
         let Windows {
             window_tokens,
             window_limit,
+            kept_windows,
             fold_traditional,
         } = self.embedding;
         EmbedConfig {
             window_tokens,
             window_limit,
+            kept_windows,
             fold_traditional,
             ..today.clone()
         }
+    }
+
+    /// Whether windows of long chunks keep vectors of their own.
+    pub fn keeps_windows(&self) -> bool {
+        self.embedding.kept_windows > 0
     }
 
     /// Hash of how chunks become embedded texts, see [`embed_stage::fingerprint`].
@@ -409,7 +424,7 @@ mod tests {
         for entry in std::fs::read_dir(folder).unwrap() {
             let json = std::fs::read(entry.unwrap().path()).unwrap();
             let recipe: Recipe = serde_json::from_slice(&json).unwrap();
-            assert!(!recipe.analyzer.term_words);
+            assert!(!recipe.analyzer.term_words && !recipe.keeps_windows());
             read += 1;
         }
         assert!(read > 0);

@@ -1,9 +1,10 @@
 //! Embedding texts longer than a model's window: cut into windows at sentence ends, each under the
 //! heading, and their vectors averaged, the first ones counting most: a section says first what it
-//! is about.
+//! is about. What it says further down is found by the vectors of the windows, which are kept beside
+//! the mean.
 
 use tributary_models::TokenCounter;
-use tributary_schemas::ChunkVectors;
+use tributary_schemas::{ChunkVectors, WindowVectors};
 use tributary_taxonomy::sentences::{run_ends, sentence_ends};
 
 use crate::chunkers::count;
@@ -116,15 +117,31 @@ fn bounded_heading(heading: &str, limit: usize, tokens: &dyn TokenCounter) -> St
     rest.trim().to_owned()
 }
 
+/// The vectors of a chunk: the mean of those of its windows, and where there are several, those of
+/// the first `kept` beside it.
+pub fn together(vectors: &[(ChunkVectors, usize)], kept: usize) -> ChunkVectors {
+    let mut chunk = mean(vectors);
+    if vectors.len() > 1 {
+        let kept = vectors.iter().take(kept);
+        chunk.windows = WindowVectors::of(kept.map(|(window, _)| of_tier_2(window)));
+    }
+    chunk
+}
+
+fn of_tier_2(vectors: &ChunkVectors) -> &[f32] {
+    if vectors.fine.is_empty() {
+        &vectors.coarse
+    } else {
+        &vectors.fine
+    }
+}
+
 /// The mean of the windows' vectors, made unit length again. The n-th window weighs its length
 /// divided by n²: pages are asked for by what they say first, and with the first window alone
 /// nothing of the rest would be found. One window is returned as it is.
-pub fn mean(vectors: &[(ChunkVectors, usize)]) -> ChunkVectors {
+fn mean(vectors: &[(ChunkVectors, usize)]) -> ChunkVectors {
     match vectors {
-        [] => ChunkVectors {
-            coarse: Vec::new(),
-            fine: Vec::new(),
-        },
+        [] => ChunkVectors::default(),
         [(only, _)] => only.clone(),
         [(first, _), ..] => ChunkVectors {
             coarse: weighted(
@@ -139,6 +156,7 @@ pub fn mean(vectors: &[(ChunkVectors, usize)]) -> ChunkVectors {
                     .iter()
                     .map(|(vectors, weight)| (&vectors.fine, *weight)),
             ),
+            windows: WindowVectors::default(),
         },
     }
 }
@@ -227,11 +245,11 @@ mod tests {
     fn the_mean_is_weighted_and_of_unit_length() {
         let one = ChunkVectors {
             coarse: vec![1.0, 0.0],
-            fine: Vec::new(),
+            ..ChunkVectors::default()
         };
         let other = ChunkVectors {
             coarse: vec![0.0, 1.0],
-            fine: Vec::new(),
+            ..ChunkVectors::default()
         };
         let mean_of_two = mean(&[(one.clone(), 3), (other, 16)]);
         assert!(
@@ -241,8 +259,36 @@ mod tests {
         assert!(mean_of_two.fine.is_empty());
         let opposite = ChunkVectors {
             coarse: vec![-1.0, 0.0],
-            fine: Vec::new(),
+            ..ChunkVectors::default()
         };
         assert_eq!(mean(&[(one.clone(), 1), (opposite, 4)]).coarse, one.coarse);
+    }
+
+    #[test]
+    fn several_windows_are_kept_beside_their_mean_and_a_single_one_is_the_vector() {
+        let window = |coarse: [f32; 2], fine: &[f32]| {
+            let vectors = ChunkVectors {
+                coarse: coarse.to_vec(),
+                fine: fine.to_vec(),
+                ..ChunkVectors::default()
+            };
+            (vectors, 1)
+        };
+        let single = [window([1.0, 0.0], &[])];
+        assert!(together(&single, 16).windows.is_empty());
+        let shared = [window([1.0, 0.0], &[]), window([0.0, 1.0], &[])];
+        let of_shared = WindowVectors::of([[1.0, 0.0].as_slice(), &[0.0, 1.0]]);
+        let chunk = together(&shared, 16);
+        assert_eq!(chunk.windows, of_shared);
+        assert_eq!(chunk.coarse, mean(&shared).coarse);
+        let first = WindowVectors::of([[1.0, 0.0].as_slice()]);
+        assert_eq!(together(&shared, 1).windows, first);
+        assert!(together(&shared, 0).windows.is_empty());
+        let apart = [
+            window([1.0, 0.0], &[0.0, 0.0, 1.0]),
+            window([0.0, 1.0], &[0.0, 1.0, 0.0]),
+        ];
+        let of_fine = WindowVectors::of([[0.0, 0.0, 1.0].as_slice(), &[0.0, 1.0, 0.0]]);
+        assert_eq!(together(&apart, 16).windows, of_fine);
     }
 }

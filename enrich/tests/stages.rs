@@ -26,7 +26,7 @@ use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Position, StoredRecord, message};
 use tributary_store::search_index::{
     GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
-    SearchIndex, SharedSearchIndex, StoredChunk, VectorQuery,
+    SearchIndex, SharedSearchIndex, StoredChunk, VectorQuery, WindowQuery,
 };
 use tributary_store::set_costs::SetCosts;
 use tributary_store::work::Work;
@@ -88,6 +88,7 @@ fn settings() -> Config {
         embed: EmbedConfig {
             window_tokens: 100,
             window_limit: 16,
+            kept_windows: 16,
             fold_traditional: true,
             reuse_vectors: true,
             batch_bytes: 2000,
@@ -549,6 +550,9 @@ impl SearchIndex for Holding {
         unused()
     }
     async fn vector(&self, _: VectorQuery<'_>) -> Result<Vec<ScoredChunk>> {
+        unused()
+    }
+    async fn nearest_windows(&self, _: WindowQuery<'_>) -> Result<Vec<ScoredChunk>> {
         unused()
     }
     async fn fetch(&self, _: Option<&str>, _: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {

@@ -81,7 +81,7 @@ impl DualEmbedder {
                 .into_iter()
                 .map(|coarse| ChunkVectors {
                     coarse,
-                    fine: Vec::new(),
+                    ..ChunkVectors::default()
                 })
                 .collect(),
             Coarse::Prefix(length) => fine
@@ -89,6 +89,7 @@ impl DualEmbedder {
                 .map(|fine| ChunkVectors {
                     coarse: prefix(&fine, *length),
                     fine,
+                    ..ChunkVectors::default()
                 })
                 .collect(),
             Coarse::Other(embedder) => {
@@ -96,7 +97,11 @@ impl DualEmbedder {
                 coarse
                     .into_iter()
                     .zip(fine)
-                    .map(|(coarse, fine)| ChunkVectors { coarse, fine })
+                    .map(|(coarse, fine)| ChunkVectors {
+                        coarse,
+                        fine,
+                        ..ChunkVectors::default()
+                    })
                     .collect()
             }
         };

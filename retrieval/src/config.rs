@@ -27,6 +27,9 @@ pub struct Config {
     pub fine: TierLimits,
     /// Chunks that tier 2 hands on.
     pub fine_keep: usize,
+    /// Share of the nearest window in the cosine of a chunk that has several, see
+    /// [`crate::windows`], 0 to 1.
+    pub window_weight: f32,
     /// Query embeddings that run at the same time; more wait.
     pub embedding_concurrency: usize,
     /// α of the fusion in tier 2, see [`crate::vector_weight`].
@@ -291,7 +294,7 @@ impl Config {
         ]
     }
 
-    fn rules(&self) -> [Rule; 8] {
+    fn rules(&self) -> [Rule; 9] {
         [
             (
                 self.top_k <= self.maximum_top_k,
@@ -307,6 +310,11 @@ impl Config {
                 self.reciprocal_rank_constant.is_finite() && self.reciprocal_rank_constant >= 0.0,
                 "reciprocal_rank_constant",
                 "must be 0 or more",
+            ),
+            (
+                (0.0..=1.0).contains(&self.window_weight),
+                "window_weight",
+                "must lie between 0 and 1",
             ),
             (
                 self.near_duplicates.threshold > 0.0 && self.near_duplicates.threshold <= 1.0,

@@ -11,7 +11,8 @@ use tributary_store::search_index::{
 
 use crate::embed::QueryVectors;
 use crate::exact_name::{Naming, boosted};
-use crate::{fusion, leaving, normalize, plan, preferences};
+use crate::windows::Nearest;
+use crate::{fusion, leaving, normalize, plan, preferences, windows};
 
 /// Best chunks that are read for a question in plain words: one whose title or heading is the whole
 /// question has all of its words and is among the first. Reading costs time.
@@ -29,8 +30,10 @@ pub struct FineChunk {
     /// BM25 as the index gave it; 0 where no token of the question is in it. For the coverage, of
     /// those tokens alone that say something.
     pub keyword_raw: f32,
-    /// Cosine of question and chunk as the index gave it; none without vectors.
+    /// Cosine of question and chunk, with the nearest window's share in it; none without vectors.
     pub similarity: Option<f32>,
+    /// Cosine of question and nearest window; none for a chunk that has no windows of its own.
+    pub nearest_window: Option<f32>,
     /// Fused, 0..1.
     pub standing: f32,
     /// How exactly the question names it; 0 for not at all.
@@ -76,8 +79,10 @@ impl Fine<'_> {
 pub struct Lists {
     /// By BM25.
     pub keyword: Vec<ScoredChunk>,
-    /// By cosine.
+    /// By cosine, in which windows have their share.
     pub vector: Vec<ScoredChunk>,
+    /// Cosines of nearest windows.
+    pub windows: Nearest,
 }
 
 /// Asks both signals inside `candidates`.
@@ -91,11 +96,17 @@ pub async fn lists(
         .iter()
         .map(|candidate| candidate.chunk_id)
         .collect();
-    let (keyword, vector) = futures::try_join!(
+    let (keyword, mut vector, windows) = futures::try_join!(
         keyword(index, plan, &candidates),
-        vector(index, plan, vectors, &candidates)
+        vector(index, plan, vectors, &candidates),
+        windows::nearest(index, plan, vectors, &candidates)
     )?;
-    Ok(Lists { keyword, vector })
+    windows::count(&mut vector, &windows, plan.window_weight);
+    Ok(Lists {
+        keyword,
+        vector,
+        windows,
+    })
 }
 
 /// Makes one ranking of both lists; at most `plan.fine_keep` chunks, best first.
@@ -205,6 +216,7 @@ fn fuse(lists: &Lists, plan: &QueryPlan) -> Vec<FineChunk> {
             vector,
             keyword_raw,
             similarity: has_vectors.then_some(vector_raw),
+            nearest_window: lists.windows.get(&chunk_id).copied(),
             standing: score,
             exact_name: 0.0,
             score,
@@ -331,6 +343,7 @@ mod tests {
         let lists = Lists {
             keyword: vec![chunk(1, 10.0), chunk(2, 5.0), chunk(3, 2.5)],
             vector: vec![chunk(3, 0.9), chunk(4, 0.8), chunk(1, 0.7), chunk(2, 0.1)],
+            ..Lists::default()
         };
         let fused = fuse(&lists, &plan_with(0.5, 1));
         // the best by keyword is 1, the best by vector 3; 2 and 4 are in neither list
@@ -341,6 +354,7 @@ mod tests {
                 vector: 0.0,
                 keyword_raw: 10.0,
                 similarity: Some(0.7),
+                nearest_window: None,
                 standing: 0.5,
                 exact_name: 0.0,
                 score: 0.5,
@@ -351,6 +365,7 @@ mod tests {
                 vector: 1.0,
                 keyword_raw: 2.5,
                 similarity: Some(0.9),
+                nearest_window: None,
                 standing: 0.5,
                 exact_name: 0.0,
                 score: 0.5,

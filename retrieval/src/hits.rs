@@ -48,6 +48,8 @@ impl Scores {
                     .similarity
                     .map(|similarity| ("similarity".to_owned(), similarity)),
             );
+            let window = chunk.nearest_window;
+            scores.extend(window.map(|window| ("nearest_window".to_owned(), window)));
             if chunk.exact_name > 0.0 {
                 scores.insert("exact_name".to_owned(), chunk.exact_name);
             }

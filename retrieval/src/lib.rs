@@ -43,6 +43,7 @@ mod unmet;
 mod variants;
 mod vector_weight;
 mod weight_features;
+mod windows;
 mod workflows;
 
 pub use access::Principal;
@@ -108,6 +109,7 @@ pub(crate) mod tests {
                 vector: 160,
             },
             fine_keep: 80,
+            window_weight: 0.5,
             embedding_concurrency: 2,
             vector_weight: VectorWeight {
                 kind: WeightKind::Length,

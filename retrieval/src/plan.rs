@@ -126,6 +126,7 @@ pub fn plan(
         coarse: config.coarse,
         fine: config.fine,
         fine_keep: config.fine_keep,
+        window_weight: config.window_weight,
         reranker: reranker
             .filter(|_| request.rerank.unwrap_or(true))
             .map(str::to_owned),

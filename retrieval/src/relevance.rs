@@ -157,6 +157,7 @@ mod tests {
             vector: 0.0,
             keyword_raw: 0.0,
             similarity: Some(0.5),
+            nearest_window: None,
             standing: 0.0,
             exact_name: 0.0,
             score: 0.0,

@@ -200,6 +200,7 @@ mod tests {
             vector: 0.0,
             keyword_raw: 0.0,
             similarity: None,
+            nearest_window: None,
             standing: score,
             exact_name: 0.0,
             score,

@@ -78,6 +78,7 @@ mod tests {
             let lists = Lists {
                 keyword: list(keyword),
                 vector: list(vector),
+                ..Lists::default()
             };
             let found = features(&lists);
             let near = |(left, right): (WeightFeatures, WeightFeatures)| {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api_entry::ApiEntry;
 use crate::code_entry::CodeEntry;
+use crate::window_vectors::WindowVectors;
 use crate::{ChunkId, DocumentHeader, vector};
 
 /// What a chunk is made of.
@@ -134,7 +135,7 @@ pub struct TaggedDocument {
 }
 
 /// Vectors of one chunk.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChunkVectors {
     /// For tier 1; unit length. Base64 of little-endian f32.
     #[serde(with = "vector")]
@@ -144,6 +145,11 @@ pub struct ChunkVectors {
     #[serde(with = "vector")]
     #[schemars(with = "String")]
     pub fine: Vec<f32>,
+    /// Of a chunk that was cut into several windows: the vectors of these, of the model of tier 2.
+    /// Base64 of a signed byte per dimension.
+    #[serde(default, skip_serializing_if = "WindowVectors::is_empty")]
+    #[schemars(with = "String")]
+    pub windows: WindowVectors,
 }
 
 /// The value of `chunks.embedded`.

@@ -45,6 +45,7 @@ pub mod understanding;
 pub mod unmet;
 pub mod user_profile;
 pub mod vector;
+pub mod window_vectors;
 pub mod work;
 
 pub use access::{Access, DocumentRights, Viewer};
@@ -62,3 +63,4 @@ pub use newest_rights::{NewestRights, SharedNewestRights};
 pub use section_level::SectionLevel;
 pub use state::{DocumentState, Labels, Reconciliation, State};
 pub use topic::Topic;
+pub use window_vectors::WindowVectors;

@@ -254,6 +254,10 @@ pub struct QueryPlan {
     pub fine: TierLimits,
     /// Chunks that tier 2 hands on.
     pub fine_keep: usize,
+    /// Share of the nearest window in the cosine of a chunk that has several, 0 to 1; the rest is
+    /// that of the chunk as a whole.
+    #[serde(default, skip_serializing_if = "is_zero_share")]
+    pub window_weight: f32,
     /// Tier 3: the reranker's name, none when tier 3 is off.
     pub reranker: Option<String>,
     /// Hits wanted.
@@ -271,6 +275,10 @@ pub struct QueryPlan {
     /// How near-duplicates become one hit; none when each is a hit of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fold: Option<FoldLimits>,
+}
+
+fn is_zero_share(share: &f32) -> bool {
+    *share == 0.0
 }
 
 /// What a user prefers beside tags, with the weights that fine scores are multiplied with.

@@ -75,6 +75,7 @@ async fn create(index: &ElasticsearchIndex, generation: &str) {
         coarse_dimensions: DIMENSIONS,
         fine_dimensions: DIMENSIONS,
         shared_vectors: true,
+        windows: false,
         coarse_model: "m".into(),
         fine_model: "m".into(),
         analyzer: "a".into(),
@@ -364,7 +365,7 @@ fn operation(id: u64) -> Operation {
         vectors: (0..CHUNKS)
             .map(|_| ChunkVectors {
                 coarse: random.unit(),
-                fine: vec![],
+                ..ChunkVectors::default()
             })
             .collect(),
     }

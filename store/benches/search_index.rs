@@ -181,6 +181,7 @@ async fn build(index: &EmbeddedIndex, rows: &[Vec<f32>]) {
         coarse_dimensions: DIMENSIONS,
         fine_dimensions: DIMENSIONS,
         shared_vectors: true,
+        windows: false,
         coarse_model: "bench".into(),
         fine_model: "bench".into(),
         analyzer: "bench".into(),
@@ -209,7 +210,7 @@ async fn build(index: &EmbeddedIndex, rows: &[Vec<f32>]) {
                 .iter()
                 .map(|row| ChunkVectors {
                     coarse: row.clone(),
-                    fine: vec![],
+                    ..ChunkVectors::default()
                 })
                 .collect(),
         };

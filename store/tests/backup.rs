@@ -68,6 +68,7 @@ async fn open(path: &Path) -> Open {
         coarse_dimensions: 4,
         fine_dimensions: 4,
         shared_vectors: true,
+        windows: false,
         coarse_model: "m".into(),
         fine_model: "m".into(),
         analyzer: "a".into(),
@@ -143,7 +144,7 @@ fn operation(number: u64) -> Operation {
     };
     let vectors = vec![ChunkVectors {
         coarse: vec![0.5, 0.5, 0.5, 0.5],
-        fine: Vec::new(),
+        ..ChunkVectors::default()
     }];
     Operation::Replace {
         document: Box::new(document),

@@ -63,6 +63,7 @@ fn settings(origin: &str) -> IndexSettings {
         coarse_dimensions: 2,
         fine_dimensions: 2,
         shared_vectors: true,
+        windows: false,
         coarse_model: "m".into(),
         fine_model: "m".into(),
         analyzer: "a".into(),
@@ -98,7 +99,7 @@ fn replace(id: &str, version: u64, body: &str, picture: &str) -> Operation {
     };
     let vectors = vec![ChunkVectors {
         coarse: vec![1.0, 0.0],
-        fine: Vec::new(),
+        ..ChunkVectors::default()
     }];
     Operation::Replace {
         document: Box::new(document),

@@ -11,6 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tributary_schemas::{
     Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, Error, ErrorKind, Filter,
+    WindowVectors,
 };
 use tributary_store::blobs::Blobs;
 use tributary_store::damage::{self, Embedded, Found};
@@ -66,6 +67,13 @@ impl Random {
     }
 }
 
+/// Three windows of every other chunk.
+fn windows(seed: u64) -> WindowVectors {
+    let vectors = [1, 2, 3].map(|number| unit(seed + 1_000_000 * (number + 1)));
+    let some = vectors.iter().filter(|_| seed.is_multiple_of(2));
+    WindowVectors::of(some.map(Vec::as_slice))
+}
+
 fn unit(seed: u64) -> Vec<f32> {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let vector: Vec<f32> = (0..DIMENSIONS)
@@ -102,6 +110,7 @@ fn operation(document: u64) -> Operation {
     let vectors = |chunk: &Chunk| ChunkVectors {
         coarse: unit(chunk.chunk_id.0 as u64),
         fine: unit(chunk.chunk_id.0 as u64 + 1_000_000),
+        windows: windows(chunk.chunk_id.0 as u64),
     };
     Operation::Replace {
         document: Box::new(DocumentHeader {
@@ -158,6 +167,7 @@ async fn fill(path: &Path) {
         coarse_dimensions: DIMENSIONS,
         fine_dimensions: DIMENSIONS,
         shared_vectors: false,
+        windows: true,
         coarse_model: "m".into(),
         fine_model: "n".into(),
         analyzer: "a".into(),

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tributary_schemas::{
-    Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, ErrorKind, Filter,
+    Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, ErrorKind, Filter, WindowVectors,
 };
 use tributary_store::search_index::embedded::{Config, EmbeddedIndex};
 use tributary_store::search_index::{
@@ -85,11 +85,19 @@ fn settings(dimensions: usize) -> IndexSettings {
         coarse_dimensions: dimensions,
         fine_dimensions: dimensions,
         shared_vectors: true,
+        windows: true,
         coarse_model: "m".into(),
         fine_model: "m".into(),
         analyzer: "a".into(),
         origin: String::new(),
     }
+}
+
+/// Two windows of every third chunk.
+fn windows(seed: u64) -> WindowVectors {
+    let vectors = [1, 2].map(|number| unit(seed + number * 1_000_000, DIMENSIONS, false));
+    let some = vectors.iter().filter(|_| seed.is_multiple_of(3));
+    WindowVectors::of(some.map(Vec::as_slice))
 }
 
 /// Unit vectors; clustered ones lie around one of fifty centres.
@@ -151,7 +159,8 @@ fn replace(id: &str, version: u64, chunks: impl IntoIterator<Item = u128>) -> Op
             .iter()
             .map(|id| ChunkVectors {
                 coarse: unit(*id as u64, DIMENSIONS, false),
-                fine: vec![],
+                windows: windows(*id as u64),
+                ..ChunkVectors::default()
             })
             .collect(),
     }
@@ -476,6 +485,10 @@ async fn dead_rows_are_reclaimed_and_numbers_stay_right() {
         found(&index).await,
         expected.into_iter().chain([1]).collect()
     );
+    let ids = [204_501, 204_502].map(ChunkId);
+    let kept = index.vectors(None, &ids).await.unwrap();
+    let kept: Vec<_> = kept.into_iter().map(|kept| kept.unwrap().windows).collect();
+    assert_eq!(kept, [windows(204_501), WindowVectors::default()]);
     let outcomes = index
         .write(GENERATION, vec![replace("d0", 2, [5])])
         .await
@@ -565,7 +578,7 @@ async fn recall(
                 .iter()
                 .map(|id| ChunkVectors {
                     coarse: unit(*id, WIDE, clustered),
-                    fine: vec![],
+                    ..ChunkVectors::default()
                 })
                 .collect(),
         };
@@ -796,7 +809,7 @@ async fn an_index_of_format_1_is_read_and_goes_on_in_this_one() {
         };
         let vectors = vec![ChunkVectors {
             coarse: unit(7, 384, false),
-            fine: vec![],
+            ..ChunkVectors::default()
         }];
         let outcomes = index
             .write(

@@ -293,6 +293,7 @@ fn replace(document: DocumentHeader, settings: &IndexSettings) -> Operation {
     let vectors = vec![ChunkVectors {
         coarse: unit(settings.coarse_dimensions),
         fine,
+        ..ChunkVectors::default()
     }];
     Operation::Replace {
         document: Box::new(document),

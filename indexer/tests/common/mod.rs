@@ -34,6 +34,7 @@ pub fn settings() -> IndexSettings {
         coarse_dimensions: 2,
         fine_dimensions: 2,
         shared_vectors: true,
+        windows: false,
         coarse_model: "m".into(),
         fine_model: "m".into(),
         analyzer: "a".into(),
@@ -66,7 +67,7 @@ pub fn embedded(document: DocumentHeader, texts: &[String]) -> EmbeddedDocument 
     let vectors = vec![
         ChunkVectors {
             coarse: vec![1.0, 0.0],
-            fine: Vec::new()
+            ..ChunkVectors::default()
         };
         texts.len()
     ];

@@ -12,3 +12,4 @@ mod tiers;
 mod understand;
 mod variants;
 mod weights;
+mod windows;

@@ -31,6 +31,10 @@ pub struct IndexSettings {
     /// The coarse vector serves both tiers: `ChunkVectors::fine` is empty and nothing is stored
     /// twice.
     pub shared_vectors: bool,
+    /// Whether the vectors of the windows of long chunks are kept; those that come for another
+    /// generation are left out.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub windows: bool,
     /// Model that makes the coarse vectors; vectors of another model are never mixed in.
     pub coarse_model: String,
     /// Model that makes the fine vectors.
@@ -40,6 +44,21 @@ pub struct IndexSettings {
     /// Who asked for the generation and what else it is made with: a note that is opaque here.
     #[serde(default)]
     pub origin: String,
+}
+
+impl IndexSettings {
+    /// Dimensions of the vectors of windows: those of tier 2.
+    pub fn window_dimensions(&self) -> usize {
+        if self.shared_vectors {
+            self.coarse_dimensions
+        } else {
+            self.fine_dimensions
+        }
+    }
+}
+
+fn is_not(flag: &bool) -> bool {
+    !flag
 }
 
 /// One change. Each is atomic: a reader sees all of it or nothing.
@@ -133,6 +152,17 @@ pub struct VectorQuery<'a> {
     pub limit: usize,
 }
 
+/// A question to the windows of long chunks.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowQuery<'a> {
+    /// Generation that is asked; the serving one for `None`.
+    pub generation: Option<&'a str>,
+    /// Unit vector of tier 2.
+    pub vector: &'a [f32],
+    /// Chunks that are asked about; they have passed the filter already.
+    pub candidates: &'a [ChunkId],
+}
+
 /// A chunk as stored, with what a hit needs of its document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredChunk {
@@ -214,6 +244,11 @@ pub trait SearchIndex: Send + Sync {
     /// Best chunks by dot product.
     async fn vector(&self, query: VectorQuery<'_>) -> Result<Vec<ScoredChunk>>;
 
+    /// Of those of the candidates that have windows, the highest dot product of one of these; in no
+    /// order. Nothing of a generation that keeps none. Windows are kept with a byte per dimension,
+    /// so it is exact to about ±.002.
+    async fn nearest_windows(&self, query: WindowQuery<'_>) -> Result<Vec<ScoredChunk>>;
+
     /// The chunks, in the order of the ids; `None` for those that do not exist, and for those that
     /// [`SearchIndex::damaged`] names.
     async fn fetch(
@@ -233,7 +268,8 @@ pub trait SearchIndex: Send + Sync {
     }
 
     /// Stored vectors, in the order of the ids; `None` for chunks that do not exist or whose
-    /// vectors are damaged. `fine` is empty where vectors are shared.
+    /// vectors are damaged. `fine` is empty where vectors are shared, `windows` where the chunk is
+    /// one window or its generation keeps none.
     async fn vectors(
         &self,
         generation: Option<&str>,

@@ -42,7 +42,7 @@ fn replace(id: &str, chunks: u128) -> Operation {
         vectors: (0..chunks)
             .map(|_| ChunkVectors {
                 coarse: vec![1.0, 0.0],
-                fine: vec![],
+                ..ChunkVectors::default()
             })
             .collect(),
     }

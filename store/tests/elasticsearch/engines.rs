@@ -74,7 +74,7 @@ fn corpus(version: u64, documents: impl Iterator<Item = u64>) -> Vec<Operation> 
             vectors: (0..count)
                 .map(|_| ChunkVectors {
                     coarse: random.unit(),
-                    fine: vec![],
+                    ..ChunkVectors::default()
                 })
                 .collect(),
         }

@@ -20,6 +20,7 @@ pub fn settings() -> IndexSettings {
         coarse_dimensions: 2,
         fine_dimensions: 2,
         shared_vectors: true,
+        windows: false,
         coarse_model: "m".into(),
         fine_model: "m".into(),
         analyzer: "a".into(),
@@ -62,7 +63,7 @@ pub fn version(id: u64, version: u64) -> Operation {
         vectors: (0..5)
             .map(|_| ChunkVectors {
                 coarse: vec![0.6, 0.8],
-                fine: vec![],
+                ..ChunkVectors::default()
             })
             .collect(),
     }

@@ -9,10 +9,11 @@ use tributary_schemas::filter::{chunk_terms, document_terms};
 use tributary_schemas::search::ScoredChunk;
 use tributary_schemas::{
     Chunk, ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Filter, Result, Viewer,
+    window_vectors,
 };
 use tributary_store::search_index::{
     GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
-    SearchIndex, StoredChunk, VectorField, VectorQuery,
+    SearchIndex, StoredChunk, VectorField, VectorQuery, WindowQuery,
 };
 
 /// One document with its chunks and vectors.
@@ -233,6 +234,18 @@ impl SearchIndex for MemoryIndex {
             score: score(vectors),
         });
         Ok(best(scored.collect(), query.limit))
+    }
+
+    async fn nearest_windows(&self, query: WindowQuery<'_>) -> Result<Vec<ScoredChunk>> {
+        let visible = self.visible(&Filter::default(), Some(query.candidates));
+        let nearest = |(chunk, vectors): &(Chunk, ChunkVectors)| {
+            let score = window_vectors::nearest(vectors.windows.as_bytes(), query.vector)?;
+            Some(ScoredChunk {
+                chunk_id: chunk.chunk_id,
+                score,
+            })
+        };
+        Ok(visible.iter().filter_map(nearest).collect())
     }
 
     async fn fetch(&self, _: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {

@@ -91,6 +91,7 @@ pub fn settings() -> IndexSettings {
         coarse_dimensions: embedder.coarse_dimensions(),
         fine_dimensions: embedder.fine_dimensions(),
         shared_vectors: embedder.is_shared(),
+        windows: false,
         coarse_model: embedder.coarse_name().to_owned(),
         fine_model: embedder.fine_name().to_owned(),
         analyzer: analyzer().fingerprint(),

@@ -17,7 +17,9 @@ use std::sync::Arc;
 use elasticsearch::http::Method;
 use serde_json::Value;
 use tributary_schemas::filter::{chunk_terms, document_terms};
-use tributary_schemas::{ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Result};
+use tributary_schemas::{
+    ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Result, WindowVectors,
+};
 
 use super::bulk::{Action, Bulk, ItemResult};
 use super::client::{Body, Client, Request};
@@ -264,7 +266,9 @@ impl<'a> Batch<'a> {
 
     async fn write_chunks(&mut self) -> Result<()> {
         let tasks = std::mem::take(&mut self.tasks);
-        let encoded = tokio::task::spawn_blocking(move || encode_chunks(tasks)).await;
+        let keeps_windows = self.target.generation.settings.windows;
+        let encoded =
+            tokio::task::spawn_blocking(move || encode_chunks(tasks, keeps_windows)).await;
         let (tasks, bulk, owners) = encoded.map_err(|error| {
             Error::new(
                 ErrorKind::Internal,
@@ -609,6 +613,13 @@ fn check_vectors(chunks: usize, vectors: &[ChunkVectors], settings: &IndexSettin
         {
             return invalid("a vector has values that are no numbers".to_owned());
         }
+        let dimensions = settings.window_dimensions();
+        if !vectors.windows.has_dimensions(dimensions) {
+            return invalid(format!(
+                "windows of {} bytes, no multiple of {dimensions} dimensions",
+                vectors.windows.as_bytes().len()
+            ));
+        }
     }
     Ok(())
 }
@@ -728,7 +739,10 @@ fn deleted(document_id: &str, version: u64) -> IndexedDocument {
 }
 
 /// The chunks of all tasks that are still open, and whose each of them is.
-fn encode_chunks(mut tasks: Vec<Task>) -> Result<(Vec<Task>, Bulk, Vec<usize>)> {
+fn encode_chunks(
+    mut tasks: Vec<Task>,
+    keeps_windows: bool,
+) -> Result<(Vec<Task>, Bulk, Vec<usize>)> {
     let (mut bulk, mut owners) = (Bulk::default(), Vec::new());
     for (owner, task) in tasks
         .iter_mut()
@@ -751,6 +765,7 @@ fn encode_chunks(mut tasks: Vec<Task>) -> Result<(Vec<Task>, Bulk, Vec<usize>)> 
         let action = Action::Index {
             version: signed(document.version),
         };
+        let none = WindowVectors::default();
         for (place, (chunk, vectors)) in chunks.iter_mut().zip(vectors.iter()).enumerate() {
             // They stand in `text`.
             let analyzed = std::mem::take(&mut chunk.analyzed);
@@ -768,6 +783,11 @@ fn encode_chunks(mut tasks: Vec<Task>) -> Result<(Vec<Task>, Bulk, Vec<usize>)> 
                 security_level: chunk.level_in(document),
                 coarse: &vectors.coarse,
                 fine: &vectors.fine,
+                windows: if keeps_windows {
+                    &vectors.windows
+                } else {
+                    &none
+                },
                 stored: chunk,
             };
             bulk.push(

@@ -7,15 +7,15 @@
 //! ```
 //! Two kinds of documents, told apart by the fields that they have; all of one document of ours lie
 //! in one shard, so that a refresh shows them together:
-//! - a chunk: `chunk`, `document`, `revision`, `version`, `text`, `filter`, …, vectors, and
-//!   `stored`, which is not indexed;
+//! - a chunk: `chunk`, `document`, `revision`, `version`, `text`, `filter`, …, vectors, where they
+//!   are kept `windows`, which are read from columns and not indexed, and `stored`, which is not indexed;
 //! - a manifest: `manifest` (the document id), `alive`, `terms`, and `entry`, which is not indexed.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tributary_schemas::{Chunk, ChunkId, DocumentHeader, Error, ErrorKind, Result};
+use tributary_schemas::{Chunk, ChunkId, DocumentHeader, Error, ErrorKind, Result, WindowVectors};
 
 use super::config::{Config, Durability};
 use crate::search_index::{IndexSettings, IndexedDocument};
@@ -92,6 +92,9 @@ pub struct ChunkRecord<'a> {
     /// Fine vector, where it is not shared.
     #[serde(skip_serializing_if = "<[f32]>::is_empty")]
     pub fine: &'a [f32],
+    /// Windows of a long chunk, where they are kept.
+    #[serde(skip_serializing_if = "WindowVectors::is_empty")]
+    pub windows: &'a WindowVectors,
     /// The chunk, without tokens.
     pub stored: &'a Chunk,
 }
@@ -305,6 +308,10 @@ fn mappings(config: &Config, settings: &IndexSettings, meta: Value) -> Value {
     });
     if !settings.shared_vectors {
         properties["fine"] = vector(settings.fine_dimensions);
+    }
+    if settings.windows {
+        // Kept in columns for tier 2; nothing searches it.
+        properties["windows"] = json!({"type": "binary", "doc_values": true});
     }
     json!({"dynamic": "strict", "_meta": {"tributary": meta}, "_routing": {"required": true}, "properties": properties})
 }

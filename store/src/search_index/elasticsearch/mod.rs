@@ -41,7 +41,7 @@ use self::read::Reader;
 use self::write::{Limits, Writer};
 use super::{
     GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
-    SearchIndex, StoredChunk, VectorQuery,
+    SearchIndex, StoredChunk, VectorQuery, WindowQuery,
 };
 use crate::Result;
 
@@ -208,6 +208,13 @@ impl SearchIndex for ElasticsearchIndex {
     async fn vector(&self, query: VectorQuery<'_>) -> Result<Vec<ScoredChunk>> {
         self.reading(query.generation, |found| async move {
             self.reader(&found).vector(&query).await
+        })
+        .await
+    }
+
+    async fn nearest_windows(&self, query: WindowQuery<'_>) -> Result<Vec<ScoredChunk>> {
+        self.reading(query.generation, |found| async move {
+            self.reader(&found).nearest_windows(&query).await
         })
         .await
     }

@@ -109,6 +109,12 @@ pub fn nearest(
     json!({"knn": query})
 }
 
+/// Those of the chunks that have windows.
+pub fn with_windows(ids: &[ChunkId]) -> Value {
+    let conditions = [chunks(ids), json!({"exists": {"field": "windows"}})];
+    json!({"bool": {"filter": conditions}})
+}
+
 /// The dot product that the server's score of `max_inner_product` stands for.
 pub fn dot_product(score: f32) -> f32 {
     if score >= 1.0 {

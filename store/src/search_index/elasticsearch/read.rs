@@ -4,19 +4,25 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use elasticsearch::http::Method;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tributary_schemas::search::ScoredChunk;
-use tributary_schemas::{Chunk, ChunkId, ChunkVectors, Error, ErrorKind, Result};
+use tributary_schemas::{
+    Chunk, ChunkId, ChunkVectors, Error, ErrorKind, Result, WindowVectors, window_vectors,
+};
 
 use super::client::{Body, Client, Request};
 use super::errors::{Cause, Failure};
 use super::generations::Generation;
 use super::mapping::{Entry, LARGEST_WINDOW, manifest_id};
 use super::query;
-use crate::search_index::{IndexedDocument, KeywordQuery, StoredChunk, VectorField, VectorQuery};
+use crate::search_index::{
+    IndexedDocument, KeywordQuery, StoredChunk, VectorField, VectorQuery, WindowQuery,
+};
 
 /// More hits than wanted that a vector query asks for at least, so that equal scores at the limit
 /// are seen.
@@ -27,6 +33,8 @@ const FETCH_ATTEMPTS: usize = 4;
 const KEEP_ALIVE: &str = "2m";
 /// Chunks per request that brings stored vectors.
 const VECTORS_AT_ONCE: usize = 500;
+/// Chunks per request that brings windows: some megabytes where all have many.
+const WINDOWED_AT_ONCE: usize = 1000;
 
 /// Reads one generation.
 pub struct Reader<'a> {
@@ -115,6 +123,23 @@ struct VectorSource {
     coarse: Vec<f32>,
     #[serde(default)]
     fine: Vec<f32>,
+    #[serde(default)]
+    windows: WindowVectors,
+}
+
+impl VectorSource {
+    /// Fields that are asked for.
+    const FIELDS: [&str; 4] = ["chunk", "coarse", "fine", "windows"];
+}
+
+impl From<VectorSource> for ChunkVectors {
+    fn from(source: VectorSource) -> Self {
+        Self {
+            coarse: source.coarse,
+            fine: source.fine,
+            windows: source.windows,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -193,13 +218,7 @@ impl Reader<'_> {
             VectorField::Fine if !settings.shared_vectors => ("fine", settings.fine_dimensions),
             _ => ("coarse", settings.coarse_dimensions),
         };
-        if query.vector.len() != dimensions {
-            let message = format!(
-                "a query vector of {} dimensions for a field of {dimensions}",
-                query.vector.len()
-            );
-            return Err(Error::new(ErrorKind::Invalid, message));
-        }
+        check_dimensions(query.vector, dimensions)?;
         if query.limit == 0 {
             return Ok(Vec::new());
         }
@@ -281,6 +300,28 @@ impl Reader<'_> {
             found.extend(self.nearest(query, part.len()).await?);
         }
         Ok(merged(found, limit))
+    }
+
+    /// See `SearchIndex::nearest_windows`.
+    pub async fn nearest_windows(&self, query: &WindowQuery<'_>) -> Result<Vec<ScoredChunk>> {
+        let settings = &self.generation.settings;
+        if !settings.windows {
+            return Ok(Vec::new());
+        }
+        check_dimensions(query.vector, settings.window_dimensions())?;
+        let mut found = Vec::new();
+        for part in distinct(query.candidates).chunks(WINDOWED_AT_ONCE) {
+            // Read from columns: no script has to be allowed, and the sources stay where they are.
+            let body = json!({"query": query::with_windows(part), "size": part.len(), "_source": false,
+                "track_total_hits": false, "docvalue_fields": ["chunk", "windows"], "sort": ["_doc"]});
+            let hits: Found<()> = self
+                .search("cannot read windows", body, &["hits.hits.fields"])
+                .await?;
+            let nearest = |hit: &Hit<()>| nearest_window(hit, query.vector).transpose();
+            let scored = hits.hits.hits.iter().filter_map(nearest);
+            found.extend(scored.collect::<Result<Vec<_>>>()?);
+        }
+        Ok(found)
     }
 
     async fn nearest(&self, query: Value, size: usize) -> Result<Vec<ScoredChunk>> {
@@ -380,18 +421,12 @@ impl Reader<'_> {
     pub async fn vectors(&self, chunks: &[ChunkId]) -> Result<Vec<Option<ChunkVectors>>> {
         let mut found = HashMap::new();
         for part in distinct(chunks).chunks(VECTORS_AT_ONCE) {
-            let query = json!({"query": {"bool": {"filter": [query::chunks(part)]}}, "_source": ["chunk", "coarse", "fine"]});
+            let query = json!({"query": {"bool": {"filter": [query::chunks(part)]}}, "_source": VectorSource::FIELDS});
             for source in self
                 .sources::<VectorSource>("cannot fetch vectors", query, part.len())
                 .await?
             {
-                found.insert(
-                    source.chunk,
-                    ChunkVectors {
-                        coarse: source.coarse,
-                        fine: source.fine,
-                    },
-                );
+                found.insert(source.chunk, ChunkVectors::from(source));
             }
         }
         Ok(chunks
@@ -466,19 +501,10 @@ impl Reader<'_> {
         let mut vectors = Vec::with_capacity(records.len());
         for part in records.chunks(VECTORS_AT_ONCE) {
             let documents = self
-                .get::<VectorSource>(
-                    "cannot read vectors",
-                    part,
-                    &["chunk", "coarse", "fine"],
-                    true,
-                )
+                .get::<VectorSource>("cannot read vectors", part, &VectorSource::FIELDS, true)
                 .await?;
-            vectors.extend(documents.into_iter().map(|document| {
-                document.source.map(|source| ChunkVectors {
-                    coarse: source.coarse,
-                    fine: source.fine,
-                })
-            }));
+            let sources = documents.into_iter().map(|document| document.source);
+            vectors.extend(sources.map(|source| source.map(ChunkVectors::from)));
         }
         Ok(vectors)
     }
@@ -782,6 +808,17 @@ impl Reader<'_> {
     }
 }
 
+fn check_dimensions(vector: &[f32], dimensions: usize) -> Result<()> {
+    if vector.len() == dimensions {
+        return Ok(());
+    }
+    let message = format!(
+        "a query vector of {} dimensions for a field of {dimensions}",
+        vector.len()
+    );
+    Err(Error::new(ErrorKind::Invalid, message))
+}
+
 /// One item of several was not answered: its index is gone, or a shard is away.
 fn item_failure(cause: Cause) -> Failure {
     let failure = Failure::of_item(503, Some(cause));
@@ -800,6 +837,16 @@ fn text<'a>(hit: &'a Hit<()>, field: &str) -> &'a str {
         .and_then(|values| values.first())
         .and_then(Value::as_str)
         .unwrap_or_default()
+}
+
+fn nearest_window(hit: &Hit<()>, vector: &[f32]) -> Result<Option<ScoredChunk>> {
+    let damaged = |error: String| Error::new(ErrorKind::Corrupt, format!("windows: {error}"));
+    let chunk_id = text(hit, "chunk").parse().map_err(damaged)?;
+    let windows = STANDARD
+        .decode(text(hit, "windows"))
+        .map_err(|error| damaged(error.to_string()))?;
+    let score = window_vectors::nearest(&windows, vector);
+    Ok(score.map(|score| ScoredChunk { chunk_id, score }))
 }
 
 fn shown_record(hit: &Hit<()>) -> Option<ShownRecord> {

@@ -111,6 +111,11 @@ impl Column {
         })
     }
 
+    /// Bytes of a record.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
     /// Records written so far.
     pub fn records(&self) -> usize {
         self.records

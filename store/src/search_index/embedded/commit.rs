@@ -15,13 +15,16 @@ use super::snapshot::VectorSide;
 use super::text;
 use super::text_folder::{sealed, unsealed};
 use super::vectors::{Encoded, Sealed, VectorColumns};
+use super::windows::{EncodedWindows, Extent, WindowColumns};
 use crate::search_index::{IndexSettings, IndexedDocument};
 
 /// Version of everything on disk. 2: rows, stored chunks, the commit and the settings have
-/// checksums.
-pub const FORMAT: u32 = 2;
-/// The version before, which becomes this one as it is written to.
+/// checksums. Generations without windows are still written so.
+const FORMAT: u32 = 2;
+/// The version before, which becomes that one as it is written to.
 const FORMAT_WITHOUT_SUMS: u32 = 1;
+/// Of a generation that keeps windows: what does not know them would lose them.
+const FORMAT_WITH_WINDOWS: u32 = 3;
 
 const SETTINGS_FILE: &str = "settings.json";
 /// The same once more: without its settings a generation could not be built again.
@@ -29,7 +32,14 @@ const SETTINGS_COPY: &str = "settings.copy.json";
 const TEXT_FOLDER: &str = "text";
 
 /// How the names of files beside the text index begin; the number of their epoch follows.
-const OURS: [&str; 5] = ["bits-", "coarse-", "fine-", "rows-", "manifest-"];
+const OURS: [&str; 6] = [
+    "bits-",
+    "coarse-",
+    "fine-",
+    "windows-",
+    "rows-",
+    "manifest-",
+];
 
 /// Rows copied at once by a compaction.
 const COPIED_BYTES: usize = 8 << 20;
@@ -55,6 +65,22 @@ pub struct Commit {
     /// CRC-32 of the row numbers; none in a commit of before.
     #[serde(default)]
     pub numbers_crc: Option<u32>,
+    /// Windows of all rows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub windows: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// The version in which a generation with these settings is written.
+pub fn format(settings: &IndexSettings) -> u32 {
+    if settings.windows {
+        FORMAT_WITH_WINDOWS
+    } else {
+        FORMAT
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -76,6 +102,7 @@ impl Commit {
             manifest_bytes: manifest::EMPTY_BYTES,
             prefilter_groups: None,
             numbers_crc: Some(EMPTY_CRC),
+            windows: 0,
         }
     }
 
@@ -118,11 +145,11 @@ impl Commit {
 }
 
 fn check_format(format: u32) -> Result<()> {
-    if format == FORMAT || format == FORMAT_WITHOUT_SUMS {
+    if (FORMAT_WITHOUT_SUMS..=FORMAT_WITH_WINDOWS).contains(&format) {
         return Ok(());
     }
     let message = format!(
-        "the index was written in format {format}, this version reads {FORMAT_WITHOUT_SUMS} and {FORMAT}"
+        "the index was written in format {format}, this version reads {FORMAT_WITHOUT_SUMS} to {FORMAT_WITH_WINDOWS}"
     );
     Err(Error::new(ErrorKind::Conflict, message)
         .with_hint("run the version that wrote it, or reindex into a new data folder"))
@@ -132,10 +159,30 @@ fn check_format(format: u32) -> Result<()> {
 pub struct Files {
     coarse: VectorColumns,
     fine: Option<VectorColumns>,
+    windows: Option<WindowColumns>,
     numbers: Column,
     numbers_crc: crc32fast::Hasher,
     manifest: Manifest,
     bits: Option<BitColumn>,
+}
+
+/// Rows encoded and not yet written.
+#[derive(Default)]
+pub struct EncodedRows {
+    /// Coarse vectors.
+    pub coarse: Encoded,
+    /// Fine vectors; none where they are shared.
+    pub fine: Encoded,
+    /// Windows; none where they are not kept.
+    pub windows: EncodedWindows,
+    /// Row numbers.
+    pub numbers: Vec<u8>,
+}
+
+impl EncodedRows {
+    fn bytes(&self) -> usize {
+        self.coarse.bytes() + self.fine.bytes() + self.windows.bytes()
+    }
 }
 
 impl Files {
@@ -143,6 +190,10 @@ impl Files {
     pub fn create(folder: &Path, settings: &IndexSettings, epoch: u64) -> Result<Self> {
         let fine = (!settings.shared_vectors)
             .then(|| VectorColumns::create(folder, &name("fine", epoch), settings.fine_dimensions));
+        let windows = settings.windows.then(|| {
+            let dimensions = settings.window_dimensions();
+            WindowColumns::create(folder, &name("windows", epoch), dimensions)
+        });
         Ok(Self {
             coarse: VectorColumns::create(
                 folder,
@@ -150,6 +201,7 @@ impl Files {
                 settings.coarse_dimensions,
             )?,
             fine: fine.transpose()?,
+            windows: windows.transpose()?,
             numbers: Column::create(&numbers_path(folder, epoch), 8, 0)?,
             numbers_crc: crc32fast::Hasher::new(),
             manifest: Manifest::create(&manifest_path(folder, epoch))?,
@@ -168,6 +220,14 @@ impl Files {
             VectorColumns::open(folder, &name(field, epoch), dimensions, rows, sealed)
         };
         let fine = (!settings.shared_vectors).then(|| open("fine", settings.fine_dimensions));
+        let extent = Extent {
+            rows,
+            windows: commit.windows,
+        };
+        let windows = settings.windows.then(|| {
+            let dimensions = settings.window_dimensions();
+            WindowColumns::open(folder, &name("windows", epoch), dimensions, extent)
+        });
         let (manifest, documents) =
             Manifest::open(&manifest_path(folder, epoch), commit.manifest_bytes)?;
         let numbers = Column::open(&numbers_path(folder, epoch), 8, 0, rows)?;
@@ -180,6 +240,7 @@ impl Files {
             bits: open_bits(folder, settings, commit),
             coarse: open("coarse", settings.coarse_dimensions)?,
             fine: fine.transpose()?,
+            windows: windows.transpose()?,
             numbers,
             manifest,
         };
@@ -189,17 +250,11 @@ impl Files {
     /// Appends and makes durable.
     pub fn append(
         &mut self,
-        coarse: &Encoded,
-        fine: &Encoded,
-        numbers: &[u8],
+        rows: &EncodedRows,
         records: &[IndexedDocument],
     ) -> Result<Vec<Appended>> {
-        if !numbers.is_empty() {
-            self.coarse.append(coarse)?;
-            if let Some(columns) = &mut self.fine {
-                columns.append(fine)?;
-            }
-            self.append_numbers(numbers)?;
+        if !rows.numbers.is_empty() {
+            self.append_rows(rows)?;
             self.sync_vectors()?;
         }
         let appended = self.manifest.append(records)?;
@@ -212,6 +267,7 @@ impl Files {
     fn sync_vectors(&self) -> Result<()> {
         self.coarse.sync()?;
         self.fine.as_ref().map_or(Ok(()), VectorColumns::sync)?;
+        self.windows.as_ref().map_or(Ok(()), WindowColumns::sync)?;
         self.numbers.sync()
     }
 
@@ -223,38 +279,34 @@ impl Files {
 
     /// Copies the rows that `is_alive`, with their numbers, from another epoch.
     pub fn copy_rows(&mut self, from: &VectorSide, is_alive: impl Fn(usize) -> bool) -> Result<()> {
-        let (mut coarse, mut fine, mut numbers) =
-            (Encoded::default(), Encoded::default(), Vec::new());
-        let rows = from.coarse.rows();
-        for row in (0..rows).filter(|row| is_alive(*row)) {
-            coarse.push_row(&from.coarse, row);
+        let mut copied = EncodedRows::default();
+        for row in (0..from.coarse.rows()).filter(|row| is_alive(*row)) {
+            copied.coarse.push_row(&from.coarse, row);
             if let Some(vectors) = &from.fine {
-                fine.push_row(vectors, row);
+                copied.fine.push_row(vectors, row);
             }
-            numbers.extend_from_slice(from.numbers.bytes(row..row + 1));
-            if coarse.bytes() + fine.bytes() > COPIED_BYTES {
-                self.append_rows(&mut coarse, &mut fine, &mut numbers)?;
+            if let Some(windows) = &from.windows {
+                copied.windows.push_row(windows, row);
+            }
+            let number = from.numbers.bytes(row..row + 1);
+            copied.numbers.extend_from_slice(number);
+            if copied.bytes() > COPIED_BYTES {
+                self.append_rows(&std::mem::take(&mut copied))?;
             }
         }
-        self.append_rows(&mut coarse, &mut fine, &mut numbers)
+        self.append_rows(&copied)
     }
 
-    fn append_rows(
-        &mut self,
-        coarse: &mut Encoded,
-        fine: &mut Encoded,
-        numbers: &mut Vec<u8>,
-    ) -> Result<()> {
-        self.coarse.append(&std::mem::take(coarse))?;
+    fn append_rows(&mut self, rows: &EncodedRows) -> Result<()> {
+        self.coarse.append(&rows.coarse)?;
         if let Some(columns) = &mut self.fine {
-            columns.append(&std::mem::take(fine))?;
+            columns.append(&rows.fine)?;
         }
-        self.append_numbers(&std::mem::take(numbers))
-    }
-
-    fn append_numbers(&mut self, numbers: &[u8]) -> Result<()> {
-        self.numbers.append(numbers)?;
-        self.numbers_crc.update(numbers);
+        if let Some(columns) = &mut self.windows {
+            columns.append(&rows.windows)?;
+        }
+        self.numbers.append(&rows.numbers)?;
+        self.numbers_crc.update(&rows.numbers);
         Ok(())
     }
 
@@ -278,6 +330,7 @@ impl Files {
         VectorSide {
             coarse,
             fine,
+            windows: self.windows.as_ref().map(WindowColumns::windows),
             numbers: self.numbers.map(),
         }
     }
@@ -295,6 +348,11 @@ impl Files {
     /// Durable records of the one-bit codes.
     pub fn bit_groups(&self) -> Option<usize> {
         self.bits.as_ref().map(BitColumn::groups)
+    }
+
+    /// Windows of all rows appended.
+    pub fn window_count(&self) -> usize {
+        self.windows.as_ref().map_or(0, WindowColumns::count)
     }
 
     /// Rows appended.
@@ -340,7 +398,7 @@ pub fn create(folder: &Path, settings: &IndexSettings) -> Result<()> {
     text::create(&text_folder(folder))?;
     Files::create(folder, settings, 0)?.sync()?;
     let stored = StoredSettings {
-        format: FORMAT,
+        format: format(settings),
         settings: settings.clone(),
     };
     let json = serde_json::to_vec_pretty(&stored).map_err(|error| failed(error.into()))?;

@@ -8,16 +8,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use arc_swap::ArcSwap;
 use tantivy::{Index, IndexReader, ReloadPolicy};
 use tributary_schemas::filter::chunk_terms;
-use tributary_schemas::{ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Result};
+use tributary_schemas::{
+    ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Result, WindowVectors,
+};
 
 use super::Config;
-use super::commit::{self, Commit, Files};
+use super::commit::{self, Commit, EncodedRows, Files};
 use super::manifest::{Documents, Manifest};
 use super::pending::{Content, Pending};
 use super::snapshot::{PartsCache, Snapshot, VectorSide};
 use super::text::{self, Fields, Which};
 use super::text_folder::{MANAGED_FILE, META_FILE};
-use super::vectors::{Encoded, Vectors};
+use super::vectors::Vectors;
+use super::windows::Windows;
 use crate::backup::draft::Draft;
 use crate::search_index::{IndexSettings, IndexedDocument, Operation, Outcome, StoredChunk};
 
@@ -61,9 +64,7 @@ struct Writer {
 #[derive(Default)]
 struct Addition {
     records: Vec<IndexedDocument>,
-    coarse: Encoded,
-    fine: Encoded,
-    numbers: Vec<u8>,
+    encoded: EncodedRows,
     /// Row numbers of the chunks of each record.
     rows: Vec<Vec<u64>>,
 }
@@ -276,7 +277,8 @@ impl Generation {
             .unwrap_or_else(PoisonError::into_inner)
             .len();
         let rows = snapshot.coarse.known_damage()
-            + snapshot.fine.as_ref().map_or(0, Vectors::known_damage);
+            + snapshot.fine.as_ref().map_or(0, Vectors::known_damage)
+            + snapshot.windows.as_ref().map_or(0, Windows::known_damage);
         (chunks + rows) as u64
     }
 
@@ -416,19 +418,15 @@ impl Generation {
     fn commit(&self, writer: &mut Writer) -> Result<()> {
         writer.damaged = true;
         let addition = self.addition(writer)?;
-        let appended = writer.files.append(
-            &addition.coarse,
-            &addition.fine,
-            &addition.numbers,
-            &addition.records,
-        )?;
+        let appended = writer.files.append(&addition.encoded, &addition.records)?;
         let next = Commit {
             rows: writer.files.rows(),
-            next_number: writer.commit.next_number + addition.numbers.len() as u64 / 8,
+            next_number: writer.commit.next_number + addition.encoded.numbers.len() as u64 / 8,
             manifest_bytes: writer.files.manifest_bytes(),
             prefilter_groups: writer.files.bit_groups(),
             numbers_crc: Some(writer.files.numbers_crc()),
-            format: commit::FORMAT,
+            windows: writer.files.window_count(),
+            format: commit::format(&self.settings),
             ..writer.commit.clone()
         };
         self.commit_text(writer, &addition.rows, &next)?;
@@ -570,11 +568,15 @@ impl Generation {
                     .then(|| same_row(&snapshot, &side, chunk.chunk_id, vectors))
                     .flatten();
                 rows.push(kept.unwrap_or_else(|| {
-                    addition.coarse.push(&vectors.coarse);
+                    let encoded = &mut addition.encoded;
+                    encoded.coarse.push(&vectors.coarse);
                     if !self.settings.shared_vectors {
-                        addition.fine.push(&vectors.fine);
+                        encoded.fine.push(&vectors.fine);
                     }
-                    addition.numbers.extend(number.to_le_bytes());
+                    if self.settings.windows {
+                        encoded.windows.push(&vectors.windows);
+                    }
+                    encoded.numbers.extend(number.to_le_bytes());
                     number += 1;
                     number - 1
                 }));
@@ -669,12 +671,13 @@ impl Generation {
         files.sync()?;
         commit::sync_folder(&self.folder)?;
         let next = Commit {
-            format: commit::FORMAT,
+            format: commit::format(&self.settings),
             epoch,
             rows: files.rows(),
             manifest_bytes: files.manifest_bytes(),
             prefilter_groups: None,
             numbers_crc: Some(files.numbers_crc()),
+            windows: files.window_count(),
             ..writer.commit.clone()
         };
         self.commit_text(writer, &[], &next)?;
@@ -767,9 +770,14 @@ pub fn chunk_vectors(snapshot: &Snapshot, chunk: ChunkId) -> Option<ChunkVectors
         Some(fine) => fine.row(row)?.to_vec(),
         None => Vec::new(),
     };
+    let windows = match &snapshot.windows {
+        Some(windows) => windows.row(row)?.to_vec(),
+        None => Vec::new(),
+    };
     Some(ChunkVectors {
         coarse: snapshot.coarse.row(row)?.to_vec(),
         fine,
+        windows: WindowVectors::from_bytes(windows),
     })
 }
 
@@ -785,7 +793,11 @@ fn same_row(
         && snapshot
             .fine
             .as_ref()
-            .is_none_or(|fine| fine.row(row) == Some(vectors.fine.as_slice()));
+            .is_none_or(|fine| fine.row(row) == Some(vectors.fine.as_slice()))
+        && snapshot
+            .windows
+            .as_ref()
+            .is_none_or(|windows| windows.row(row) == Some(vectors.windows.as_bytes()));
     same.then(|| side.numbers.numbers::<u64>(row..row + 1).first().copied())
         .flatten()
 }

@@ -8,6 +8,7 @@
 //!     settings.json, settings.copy.json   format version, `IndexSettings`; never changed
 //!     text/                               tantivy: tokens, filter terms, stored chunks, chunk id, number of the vector row
 //!     coarse-<epoch>.{codes,scales,values,sums}  vectors by row, see `vectors`; the same for `fine` unless shared
+//!     windows-<epoch>.{codes,ends,sums}   windows of long chunks by row, unless none are kept, see `windows`
 //!     rows-<epoch>.numbers                row numbers by row, rising; tantivy's documents name rows by number
 //!     bits-<epoch>.{centroid,groups,sums} one-bit codes of the coarse vectors once there are many, see `bits`
 //!     manifest-<epoch>.log                documents, see `manifest`
@@ -24,6 +25,9 @@
 //! fails is left aside, and whoever asks for it is told. A stored chunk or a row is checked when it
 //! is read; a damaged one is left out and noted. An index of format 1 is read as it is: its rows
 //! get checksums when it is opened, its chunks as they are written again.
+//!
+//! **Format 3** is that of a generation that keeps windows (`IndexSettings::windows`); one that does
+//! not is written in format 2 as before, and stays so.
 
 mod bitmap;
 mod bits;
@@ -45,6 +49,7 @@ mod top;
 mod vector_search;
 mod vectors;
 mod verify;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -65,7 +70,7 @@ use self::snapshot::Snapshot;
 pub use self::verify::{IndexDamage, Remedy};
 use super::{
     GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
-    SearchIndex, StoredChunk, VectorQuery,
+    SearchIndex, StoredChunk, VectorQuery, WindowQuery,
 };
 use crate::Result;
 use crate::backup::draft::Draft;
@@ -512,6 +517,14 @@ impl SearchIndex for EmbeddedIndex {
                 .await
             }
         }
+    }
+
+    async fn nearest_windows(&self, query: WindowQuery<'_>) -> Result<Vec<ScoredChunk>> {
+        let (vector, candidates) = (query.vector.to_vec(), query.candidates.to_vec());
+        self.query(query.generation, move |snapshot| {
+            vector_search::nearest_windows(snapshot, &vector, &candidates)
+        })
+        .await
     }
 
     async fn fetch(

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use tributary_schemas::id::MAXIMUM_DOCUMENT_ID_BYTES;
-use tributary_schemas::{Chunk, ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Result};
+use tributary_schemas::{
+    Chunk, ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Result, WindowVectors,
+};
 
 use crate::search_index::{IndexSettings, Operation};
 
@@ -65,12 +67,15 @@ impl Pending {
                 check_id(&document.document_id)?;
                 let ids: Vec<ChunkId> = chunks.iter().map(|chunk| chunk.chunk_id).collect();
                 check_unique(&document.document_id, &ids)?;
-                let vectors = if vectors.is_empty() && !ids.is_empty() {
+                let mut vectors = if vectors.is_empty() && !ids.is_empty() {
                     stored_vectors(&ids)?
                 } else {
                     vectors
                 };
                 check_vectors(&document.document_id, &ids, &vectors, settings)?;
+                if !settings.windows {
+                    drop_windows(&mut vectors);
+                }
                 let bytes = chunks.iter().map(chunk_bytes).sum::<usize>()
                     + vectors.iter().map(vector_bytes).sum::<usize>();
                 let analyzed = chunks
@@ -176,8 +181,23 @@ fn check_vectors(
                 ));
             }
         }
+        let dimensions = settings.window_dimensions();
+        if !vectors.windows.has_dimensions(dimensions) {
+            let what = format!(
+                "chunk {id} has windows of {} bytes, no multiple of {dimensions} dimensions",
+                vectors.windows.as_bytes().len()
+            );
+            return Err(invalid(document_id, what));
+        }
     }
     Ok(())
+}
+
+/// What a generation that keeps no windows leaves out.
+fn drop_windows(vectors: &mut [ChunkVectors]) {
+    for vectors in vectors {
+        vectors.windows = WindowVectors::default();
+    }
 }
 
 fn chunk_bytes(chunk: &Chunk) -> usize {
@@ -185,5 +205,5 @@ fn chunk_bytes(chunk: &Chunk) -> usize {
 }
 
 fn vector_bytes(vectors: &ChunkVectors) -> usize {
-    (vectors.coarse.len() + vectors.fine.len()) * 4
+    (vectors.coarse.len() + vectors.fine.len()) * 4 + vectors.windows.as_bytes().len()
 }

@@ -19,6 +19,7 @@ use super::filter;
 use super::keyword::Statistics;
 use super::text::{self, Fields};
 use super::vectors::Vectors;
+use super::windows::Windows;
 
 /// No document.
 const NONE: u32 = u32::MAX;
@@ -38,6 +39,8 @@ pub struct Snapshot {
     pub coarse: Vectors,
     /// Fine vectors, where they are not shared.
     pub fine: Option<Vectors>,
+    /// Windows of long chunks, where they are kept.
+    pub windows: Option<Windows>,
     /// Collection statistics for BM25.
     pub statistics: Statistics,
     /// Document of each row.
@@ -87,6 +90,8 @@ pub struct VectorSide {
     pub coarse: Vectors,
     /// Fine vectors, where they are not shared.
     pub fine: Option<Vectors>,
+    /// Windows of long chunks, where they are kept.
+    pub windows: Option<Windows>,
     /// Row numbers, rising: the numbers that the text index knows rows by, whatever compactions
     /// have done to their places.
     pub numbers: Arc<ColumnMap>,
@@ -132,6 +137,7 @@ impl Snapshot {
             row_documents: vec![NONE; side.coarse.rows()],
             coarse: side.coarse,
             fine: side.fine,
+            windows: side.windows,
             statistics,
             ids: IdTable::default(),
             chunks: 0,

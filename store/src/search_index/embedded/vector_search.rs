@@ -7,6 +7,7 @@ use tributary_schemas::{ChunkId, Error, ErrorKind, Filter, Result};
 use super::snapshot::Snapshot;
 use super::top::{Scored, better};
 use super::vectors::Vectors;
+use super::windows;
 use crate::search_index::VectorField;
 
 /// Rows taken from the scan of codes for a limit: a quarter more and some.
@@ -62,6 +63,16 @@ pub fn score(
     rows.sort_unstable();
     rows.dedup();
     Ok(hits(snapshot, vectors.exact_scores(vector, rows), limit))
+}
+
+/// The nearest window of each of the chunks that have several.
+pub fn nearest_windows(
+    snapshot: &Snapshot,
+    vector: &[f32],
+    candidates: &[ChunkId],
+) -> Result<Vec<ScoredChunk>> {
+    checked(snapshot, vector, VectorField::Fine)?;
+    Ok(windows::nearest(snapshot, vector, candidates))
 }
 
 /// The vectors of the field, if the query vector fits them.

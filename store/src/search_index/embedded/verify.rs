@@ -10,6 +10,7 @@ use super::generation::Generation;
 use super::snapshot::Snapshot;
 use super::text::{self, Which};
 use super::vectors::Vectors;
+use super::windows::Windows;
 use super::{EmbeddedIndex, serving};
 
 /// What makes it right again.
@@ -121,66 +122,64 @@ fn verify_generation(
             .iter_mut()
             .for_each(|found| found.documents.clone_from(&documents));
     }
-    for (field, vectors) in [
-        ("coarse", Some(&snapshot.coarse)),
-        ("fine", snapshot.fine.as_ref()),
-    ] {
-        let Some(vectors) = vectors else { continue };
-        found.extend(verify_vectors(
-            name,
-            folder,
-            &snapshot,
-            field,
-            vectors,
-            has_rebuild,
-        )?);
-    }
-    Ok(found)
-}
-
-fn verify_vectors(
-    name: &str,
-    folder: &Path,
-    snapshot: &Snapshot,
-    field: &str,
-    vectors: &Vectors,
-    has_rebuild: bool,
-) -> Result<Vec<IndexDamage>> {
-    let mut found = Vec::new();
-    // A row that no chunk uses is gone with the next compaction.
-    let rows: Vec<usize> = vectors
-        .damaged_rows()
-        .into_iter()
-        .filter(|row| snapshot.is_row_alive(*row))
-        .collect();
-    if let Some(first) = rows.first() {
-        let what = format!(
-            "{} rows of the {field} vectors are damaged, the first is row {first}",
-            rows.len()
-        );
-        let chunks = rows
-            .iter()
-            .map(|row| snapshot.chunk_id(snapshot.row_document(*row as u32)))
-            .collect();
+    for (what, rows) in damaged_rows(&snapshot) {
         let documents = if has_rebuild {
             Vec::new()
         } else {
-            documents_of(snapshot, chunks)?
+            let chunk = |row: &usize| snapshot.chunk_id(snapshot.row_document(*row as u32));
+            documents_of(&snapshot, rows.iter().map(chunk).collect())?
         };
         found.push(IndexDamage {
             documents,
             ..damage(name, folder, what, Remedy::Replay)
         });
     }
-    let groups = vectors.damaged_groups();
-    if let Some(first) = groups.first() {
-        let what = format!(
-            "{} groups of one-bit codes are damaged, the first is group {first}",
-            groups.len()
-        );
-        found.push(damage(name, folder, what, Remedy::Remove));
+    let of_vectors = [Some(&snapshot.coarse), snapshot.fine.as_ref()];
+    for vectors in of_vectors.into_iter().flatten() {
+        let groups = vectors.damaged_groups();
+        if let Some(first) = groups.first() {
+            let what = format!(
+                "{} groups of one-bit codes are damaged, the first is group {first}",
+                groups.len()
+            );
+            found.push(damage(name, folder, what, Remedy::Remove));
+        }
     }
     Ok(found)
+}
+
+/// Rows of each kind that rotted, with what is to be said of them.
+fn damaged_rows(snapshot: &Snapshot) -> Vec<(String, Vec<usize>)> {
+    let by_kind = [
+        ("coarse vectors", snapshot.coarse.damaged_rows()),
+        (
+            "fine vectors",
+            snapshot
+                .fine
+                .as_ref()
+                .map(Vectors::damaged_rows)
+                .unwrap_or_default(),
+        ),
+        (
+            "windows",
+            snapshot
+                .windows
+                .as_ref()
+                .map(Windows::damaged_rows)
+                .unwrap_or_default(),
+        ),
+    ];
+    let said = |(kind, mut rows): (&str, Vec<usize>)| {
+        // A row that no chunk uses is gone with the next compaction.
+        rows.retain(|row| snapshot.is_row_alive(*row));
+        let first = rows.first()?;
+        let what = format!(
+            "{} rows of the {kind} are damaged, the first is row {first}",
+            rows.len()
+        );
+        Some((what, rows))
+    };
+    by_kind.into_iter().filter_map(said).collect()
 }
 
 fn unreadable_chunks(snapshot: &Snapshot) -> BTreeSet<ChunkId> {

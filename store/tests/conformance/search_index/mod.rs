@@ -8,6 +8,7 @@ pub mod named_generations;
 pub mod reads;
 pub mod tiers;
 pub mod vectors;
+pub mod windows;
 pub mod writes;
 
 use std::collections::BTreeSet;
@@ -30,6 +31,7 @@ macro_rules! every_promise {
             named_generations: every_read_goes_to_the_generation_that_it_names, reads_of_unknown_generations_are_not_found, documents_are_found_by_their_terms;
             writes: writes_are_visible_after_a_flush, a_replace_makes_exactly_these_chunks, older_operations_do_nothing, the_same_version_can_be_written_again, any_order_leaves_the_highest_versions, deletions_are_remembered, deleted_documents_are_never_found, a_replace_is_seen_as_a_whole, one_bad_operation_does_not_affect_the_others;
             vectors: vectors_of_another_dimension_are_invalid, stored_vectors_are_kept_when_none_are_given, vectors_come_back_unchanged, vector_scores_are_dot_products, separate_fine_vectors_are_searched;
+            windows: the_nearest_window_of_each_candidate_is_found, windows_live_as_long_as_their_chunk, a_generation_without_windows_leaves_them_out, windows_have_the_dimensions_of_tier_2;
             filters: filters_let_through_what_they_name, filters_fail_closed, rights_hold_inside_every_query, levels_of_chunks_hold_beside_those_of_their_documents, a_filter_by_picture_finds_chunks_that_show_it, a_filter_by_kind_finds_chunks_of_that_kind_only, filters_apply_before_the_limit;
             keywords: keyword_scores_follow_bm25, a_repeated_token_counts_twice, rare_and_unknown_tokens, unicode_tokens_and_ids_survive;
             tiers: limits_are_kept, equal_scores_are_ordered_by_chunk, keyword_tiers_agree, vector_tiers_agree, candidates_that_do_not_exist_are_left_out;
@@ -63,6 +65,7 @@ fn shared_settings() -> IndexSettings {
         coarse_dimensions: DIMENSIONS,
         fine_dimensions: DIMENSIONS,
         shared_vectors: true,
+        windows: false,
         coarse_model: "test/1".into(),
         fine_model: "test/1".into(),
         analyzer: "spaces".into(),
@@ -98,7 +101,7 @@ fn unit(seed: u64, dimensions: usize) -> Vec<f32> {
 fn vectors(seed: u64) -> ChunkVectors {
     ChunkVectors {
         coarse: unit(seed, DIMENSIONS),
-        fine: Vec::new(),
+        ..ChunkVectors::default()
     }
 }
 

@@ -14,19 +14,20 @@ pub async fn vectors_of_another_dimension_are_invalid(index: &dyn SearchIndex) {
     let wrong = [
         ChunkVectors {
             coarse: unit(1, DIMENSIONS + 1),
-            fine: vec![],
+            ..ChunkVectors::default()
         },
         ChunkVectors {
             coarse: vec![],
-            fine: vec![],
+            ..ChunkVectors::default()
         },
         ChunkVectors {
             coarse: unit(1, DIMENSIONS),
             fine: unit(1, DIMENSIONS),
+            ..ChunkVectors::default()
         },
         ChunkVectors {
             coarse: vec![f32::NAN; DIMENSIONS],
-            fine: vec![],
+            ..ChunkVectors::default()
         },
     ];
     for vectors in wrong {
@@ -183,6 +184,7 @@ pub async fn separate_fine_vectors_are_searched(index: &dyn SearchIndex) {
     let both = |id: u64| ChunkVectors {
         coarse: unit(id, DIMENSIONS),
         fine: unit(id + 500, 20),
+        ..ChunkVectors::default()
     };
     let operation = |id: u64| Operation::Replace {
         document: Box::new(header(&format!("d{id}"), 1)),
