@@ -49,6 +49,9 @@ pub(super) struct Paragraph {
     pub is_bold: bool,
     /// All drawn aslant.
     pub is_italic: bool,
+    /// All but wide characters, which often have no such font, is bold, or aslant, and some is.
+    pub is_bold_but_wide: bool,
+    pub is_italic_but_wide: bool,
     /// The colour of all of it; `None` of several.
     pub colour: Option<u32>,
     /// Stands for the name of its first line's font.
@@ -332,12 +335,18 @@ pub(super) fn paragraph(lines: &[&Line]) -> Option<Paragraph> {
         ends_with_hyphen = line.ends_with_hyphen;
     }
     let area = Area::around(lines.iter().map(|line| line.area))?;
+    let but_wide = |is_so: fn(&Line) -> bool| {
+        lines.iter().any(|line| is_so(line))
+            && lines.iter().all(|line| is_so(line) || line.is_plain_wide)
+    };
     Some(Paragraph {
         text,
         lines: lines.len(),
         size: first.size,
         is_bold: lines.iter().all(|line| line.is_bold),
         is_italic: lines.iter().all(|line| line.is_italic),
+        is_bold_but_wide: but_wide(|line| line.is_bold_but_wide),
+        is_italic_but_wide: but_wide(|line| line.is_italic_but_wide),
         colour: first
             .colour
             .filter(|_| lines.iter().all(|line| line.colour == first.colour)),

@@ -14,6 +14,9 @@ const CUT_ROWS: usize = 5;
 const MINIMUM_CUT_ROWS: usize = 2;
 const SAME_CUT: f32 = 1.5;
 
+/// Gap between the sign of an item and its text from which the two may be parted, in sizes.
+const FAR_SIGN: f32 = 1.0;
+
 /// A gap in a run of text, and what the text before it adds up to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Cut {
@@ -46,6 +49,50 @@ fn counts(segment: &Segment) -> [usize; 5] {
         segment.fixed,
         segment.wide,
     ]
+}
+
+/// Writes the sign of an item before the text beside it. It may be a cell of its own, so the two may
+/// be parted again where they stand far apart.
+pub(super) fn prepend(text: &mut Segment, marker: &Segment) {
+    let sign = marker.text.trim();
+    // The sign counts as drawn like its text, so that this stays bold, or code.
+    let like = [
+        true,
+        text.is_bold(),
+        text.is_italic(),
+        text.is_fixed(),
+        false,
+    ]
+    .map(usize::from);
+    for cut in &mut text.cuts {
+        cut.bytes += sign.len() + 1;
+        add(&mut cut.counts, like);
+    }
+    if text.area.left - marker.area.right > FAR_SIGN * text.size {
+        let cut = Cut {
+            left: marker.area.right,
+            right: text.area.left,
+            bytes: sign.len(),
+            counts: like,
+        };
+        text.cuts.insert(0, cut);
+    }
+    text.text = format!("{sign} {}", text.text);
+    let mut counts = counts(text);
+    add(&mut counts, like);
+    [
+        text.characters,
+        text.bold,
+        text.italic,
+        text.fixed,
+        text.wide,
+    ] = counts;
+}
+
+fn add(counts: &mut [usize; 5], more: [usize; 5]) {
+    for (count, more) in counts.iter_mut().zip(more) {
+        *count += more;
+    }
 }
 
 /// The parts of a segment between the cuts that are wanted, from left to right.

@@ -12,6 +12,7 @@ use super::ruled;
 use super::segments::Segment;
 use super::statistics::Statistics;
 use super::tables::{self, Table};
+use super::wrapped;
 use crate::limits::Limits;
 
 /// Segments of one layer above which reading order is left as PDFium gives it: such a page is a
@@ -50,6 +51,8 @@ fn layer_blocks(
     let (mut tables, segments) = tables::take(layer.segments, &layer.rules);
     let (ruled, segments) = ruled::take(segments, &layer.rules);
     tables.extend(ruled);
+    let (wrapped, segments) = wrapped::take(segments);
+    tables.extend(wrapped);
     let items = segments
         .into_iter()
         .map(Item::Text)
@@ -78,6 +81,15 @@ fn region_blocks(region: Vec<Item>, statistics: &Statistics, blocks: &mut Vec<Bl
 }
 
 fn text_blocks(segments: Vec<Segment>, statistics: &Statistics, blocks: &mut Vec<Block>) {
+    for part in wrapped::parts(segments) {
+        match part {
+            wrapped::Part::Text(segments) => aligned_blocks(segments, statistics, blocks),
+            wrapped::Part::Table(table) => blocks.push(Block::Table(cleaned(table))),
+        }
+    }
+}
+
+fn aligned_blocks(segments: Vec<Segment>, statistics: &Statistics, blocks: &mut Vec<Block>) {
     for part in aligned::parts(lines::rows(segments)) {
         match part {
             Part::Rows(rows) => {

@@ -29,6 +29,11 @@ pub(super) struct Line {
     pub size: f32,
     /// All bold.
     pub is_bold: bool,
+    /// All but wide characters is bold, or aslant, and some is.
+    pub is_bold_but_wide: bool,
+    pub is_italic_but_wide: bool,
+    /// No more than wide characters, neither bold nor aslant.
+    pub is_plain_wide: bool,
     /// Its first letter is bold.
     pub starts_bold: bool,
     /// All drawn aslant.
@@ -110,6 +115,7 @@ pub(super) fn line(row: &[Segment]) -> Option<Line> {
     })?;
     let text = text_of(row);
     let characters: usize = row.iter().map(|segment| segment.characters).sum();
+    let has = |part: fn(&Segment) -> usize| row.iter().any(|piece| part(piece) > 0);
     let first_word = text
         .split(' ')
         .next()
@@ -124,6 +130,11 @@ pub(super) fn line(row: &[Segment]) -> Option<Line> {
         font: main.font,
         starts_bold: row.first().is_some_and(|segment| segment.starts_bold),
         is_bold: row.iter().all(Segment::is_bold),
+        is_bold_but_wide: row.iter().all(Segment::is_bold_or_wide) && has(|piece| piece.bold),
+        is_italic_but_wide: row.iter().all(Segment::is_italic_or_wide) && has(|piece| piece.italic),
+        is_plain_wide: row.iter().all(Segment::is_wide)
+            && !has(|piece| piece.bold)
+            && !has(|piece| piece.italic),
         is_italic: row.iter().all(Segment::is_italic),
         is_fixed: row.iter().all(Segment::is_fixed),
         is_fixed_or_wide: row.iter().all(Segment::is_fixed_or_wide),

@@ -1,6 +1,7 @@
 //! Signs of list items that stand alone, printed or drawn, joined with the text beside them, so that
 //! both move together.
 
+use super::cuts;
 use super::geometry::Area;
 use super::lists;
 use super::rules::Rules;
@@ -47,7 +48,7 @@ pub(super) fn with_markers(segments: Vec<Segment>, rules: &Rules) -> Vec<Segment
             .min_by(|one, other| distance(one).total_cmp(&distance(other)))
         {
             Some(text) => {
-                text.text = format!("{} {}", marker.text.trim(), text.text);
+                cuts::prepend(text, &marker);
                 text.area = text.area.joined(Area {
                     top: text.area.top,
                     bottom: text.area.bottom,

@@ -40,6 +40,7 @@ mod statistics;
 mod structure;
 mod tables;
 mod unicode;
+mod wrapped;
 
 use std::collections::BTreeMap;
 

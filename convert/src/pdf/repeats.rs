@@ -1,8 +1,11 @@
 //! Takes running headers, footers and page numbers off the pages: lines that stand at the same
 //! place of many pages, and lone numbers of pages. The first page keeps what is no short line apart
-//! from the text (a letterhead is content there), and so do both pages of a document of two. Titles
-//! stay: large letters at the top of slides, and of pages unless nearly all have them. What is taken
+//! from the text (a letterhead is content there), and so do both pages of a document of two. Where
+//! there are too few pages to compare, a head is told by the number of the page at the foot, which
+//! it mirrors. Titles stay: large letters at the top of slides, and of pages unless nearly all have them. What is taken
 //! off is handed back once, for the metadata.
+
+mod text;
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,6 +16,7 @@ use super::segments::Segment;
 use super::statistics::Statistics;
 use super::tables;
 use super::unicode;
+use text::{PAGE_NAMES, PAGE_WORDS, pattern, without_page};
 
 /// Lines of a zone that are looked at.
 const MAXIMUM_LINES: usize = 5;
@@ -25,17 +29,16 @@ const MINIMUM_PAGES: usize = 3;
 const MAXIMUM_APART: usize = 2;
 const APART: f32 = 0.8;
 
+/// How much further from the edge and how much larger than its foot the head of a page is at most,
+/// relative.
+const SAME_MARGIN: f32 = 1.3;
+const SAME_SIZE: f32 = 1.05;
+
 /// Fewest runs of text beside them.
 const MINIMUM_TEXT: usize = 1;
 
 /// Most characters of a line with the number of its page.
 const MAXIMUM_NUMBER_CHARACTERS: usize = 24;
-
-/// What names the number of a page, and what else stands beside it.
-const PAGE_NAMES: [&str; 10] = [
-    "page", "pages", "pg", "sheet", "folio", "seite", "blatt", "第", "页", "頁",
-];
-const PAGE_WORDS: [&str; 4] = ["p", "of", "von", "共"];
 
 /// Size of a title, relative to running text: a running head is small or about as large as the text.
 /// On a slide, on other pages, and on a slide if nearly all have it, or all. What is wider than high
@@ -73,14 +76,17 @@ pub(super) fn remove(pages: &mut [PageText]) -> Vec<String> {
     let mut removed: Vec<String> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
     for (index, (page, title)) in pages.iter_mut().zip(titles).enumerate() {
-        for line in zone_lines(page, title) {
+        let lines = zone_lines(page, title);
+        let head = margin_head(&lines, index + 1, page).filter(|_| count < MINIMUM_PAGES);
+        for line in lines {
             let keys = line.keys();
             let repeats = keys.iter().filter_map(|key| counts.get(key)).max();
             let repeats = repeats.copied().unwrap_or_default();
             let is_running = repeats >= MINIMUM_PAGES && (index > 0 || line.is_number())
                 || line.is_apart && (repeats >= MINIMUM_PAGES || is_pair && repeats == 2);
             let stays = line.is_large && title.stays(&line, repeats, count);
-            if stays || !is_running && !line.is_number_of(index + 1) {
+            let is_head = head == Some(line.baseline);
+            if !is_head && (stays || !is_running && !line.is_number_of(index + 1)) {
                 continue;
             }
             let is_new = known.insert(without_page(&line.original));
@@ -100,6 +106,20 @@ pub(super) fn remove(pages: &mut [PageText]) -> Vec<String> {
         }
     }
     removed
+}
+
+/// Where the head of a page stands that no other page repeats: it is a line by itself above the text,
+/// as near to the edge of the page and in letters as small as the number of the page at the foot.
+fn margin_head(lines: &[ZoneLine], number: usize, page: &PageText) -> Option<f32> {
+    let height = page.layers.first()?.height;
+    let is_foot = |line: &&ZoneLine| line.area.middle() > 0.5 * height && line.is_number_of(number);
+    let foot = lines.iter().rev().find(is_foot)?;
+    let margin = SAME_MARGIN * (height - foot.area.bottom);
+    let is_top = |line: &&ZoneLine| line.is_apart && line.area.middle() < 0.5 * height;
+    let mut heads = lines.iter().filter(is_top);
+    let head = heads.next().filter(|_| heads.next().is_none())?;
+    let is_alike = head.area.top <= margin && head.size <= SAME_SIZE * foot.size;
+    is_alike.then_some(head.baseline)
 }
 
 /// From which size letters at the top of a page are large.
@@ -250,8 +270,9 @@ fn zone_lines(page: &PageText, title: TitleSize) -> Vec<ZoneLine> {
     };
     let mut lines = side(true);
     lines.extend(side(false));
-    // Where a page has little else, its lines are its text.
-    let members: usize = lines.iter().map(|line| line.members.len()).sum();
+    // Where a page has nothing else, its lines are its text.
+    let apart = lines.iter().filter(|line| line.is_apart);
+    let members: usize = apart.map(|line| line.members.len()).sum();
     if layer.segments.len() < members + MINIMUM_TEXT {
         lines.iter_mut().for_each(|line| line.is_apart = false);
     }
@@ -318,53 +339,6 @@ fn zone_line(row: &[Segment]) -> Option<ZoneLine> {
         is_apart: false,
         members,
     })
-}
-
-/// The text in lower case, each number (Roman ones too) as one sign.
-fn pattern(text: &str) -> String {
-    let mut pattern = String::new();
-    for word in text.split_whitespace() {
-        let is_roman = word.len() <= 6
-            && word
-                .chars()
-                .all(|character| matches!(character, 'i' | 'v' | 'x' | 'l' | 'c'));
-        if is_roman {
-            pattern.push('#');
-            continue;
-        }
-        for character in word
-            .chars()
-            .filter(|character| !unicode::is_mark(*character))
-        {
-            match character {
-                '0'..='9' if pattern.ends_with('#') => {}
-                '0'..='9' => pattern.push('#'),
-                other => pattern.extend(other.to_lowercase()),
-            }
-        }
-    }
-    pattern
-}
-
-/// The text in lower case without the number of its page: all numbers where it names a page, else
-/// those at its beginning and end.
-fn without_page(text: &str) -> String {
-    let pattern = pattern(text);
-    let mut words = pattern.split(|sign: char| !sign.is_alphabetic());
-    if words.any(|word| PAGE_NAMES.contains(&word)) {
-        return pattern;
-    }
-    let text = text.to_lowercase();
-    let is_number = |word: &&str| matches!(self::pattern(word).as_str(), "#" | "#/#" | "/");
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let before = words.iter().take_while(|word| is_number(word)).count();
-    let after = words
-        .iter()
-        .rev()
-        .take_while(|word| is_number(word))
-        .count();
-    let kept = words.get(before..words.len().saturating_sub(after));
-    kept.unwrap_or_default().join(" ")
 }
 
 fn take(page: &mut PageText, line: &ZoneLine) {

@@ -11,10 +11,11 @@ use super::tables::{self, Table};
 /// How far the ends of the lines of one table may differ, in points.
 const SAME_END: f32 = 2.5;
 
-/// Fewest lines of a table, and its narrowest width and highest row in points.
+/// Fewest lines of a table, its narrowest width in points, and the widest text of a very high row,
+/// relative to the table.
 const MINIMUM_RULES: usize = 3;
 const MINIMUM_WIDTH: f32 = 60.0;
-const MAXIMUM_ROW: f32 = 160.0;
+const WIDEST_TEXT: f32 = 0.75;
 
 /// How much higher than the usual row what stands between two tables is, relative and in points.
 const WIDE_GAP: f32 = 3.0;
@@ -32,8 +33,12 @@ const MAXIMUM_RULES: usize = 1000;
 /// Share of rows that have text in two columns, in percent.
 const MINIMUM_FULL_PERCENT: usize = 60;
 
-/// Most lines of text of a row, on average: more of them are rows without lines between them.
+/// Most lines with text in two columns of a row, on average: more of them are rows without lines
+/// between them.
 const MAXIMUM_LINES: usize = 4;
+
+/// One row of how many must have text that begins with a column that lies behind wide spaces only.
+const BEGINNING: usize = 3;
 
 /// Takes the text of such tables out of the segments.
 pub(super) fn take(segments: Vec<Segment>, rules: &Rules) -> (Vec<Table>, Vec<Segment>) {
@@ -42,7 +47,7 @@ pub(super) fn take(segments: Vec<Segment>, rules: &Rules) -> (Vec<Table>, Vec<Se
     if rules.horizontal.len() > MAXIMUM_RULES {
         return (tables, rest);
     }
-    for stack in stacks(&rules.horizontal) {
+    for stack in stacks(&rules.horizontal, &rest) {
         let edges = with_head(&stack, &rest);
         let (left, right) = (stack_left(&stack), stack_right(&stack));
         let (top, bottom) = (
@@ -76,7 +81,7 @@ fn stack_right(stack: &[Rule]) -> f32 {
 }
 
 /// Lines of one width that follow each other from top to bottom.
-fn stacks(rules: &[Rule]) -> Vec<Vec<Rule>> {
+fn stacks(rules: &[Rule], segments: &[Segment]) -> Vec<Vec<Rule>> {
     let mut stacks: Vec<Vec<Rule>> = Vec::new();
     for rule in rules
         .iter()
@@ -84,9 +89,7 @@ fn stacks(rules: &[Rule]) -> Vec<Vec<Rule>> {
     {
         let goes_on = |stack: &&mut Vec<Rule>| {
             stack.last().is_some_and(|last| {
-                (last.from - rule.from).abs() <= SAME_END
-                    && (last.to - rule.to).abs() <= SAME_END
-                    && rule.at - last.at <= MAXIMUM_ROW
+                (last.from - rule.from).abs() <= SAME_END && (last.to - rule.to).abs() <= SAME_END
             })
         };
         match stacks.iter_mut().rev().find(goes_on) {
@@ -94,13 +97,15 @@ fn stacks(rules: &[Rule]) -> Vec<Vec<Rule>> {
             None => stacks.push(vec![*rule]),
         }
     }
-    let mut parts: Vec<Vec<Rule>> = stacks.iter().flat_map(|stack| tables_of(stack)).collect();
-    parts.retain(|stack| stack.len() >= MINIMUM_RULES);
-    parts
+    let tables = stacks.iter().flat_map(|stack| tables_of(stack, segments));
+    tables
+        .filter(|stack| stack.len() >= MINIMUM_RULES)
+        .collect()
 }
 
-/// The lines of each table among lines below each other: text between two tables makes a gap.
-fn tables_of(stack: &[Rule]) -> Vec<Vec<Rule>> {
+/// The lines of each table among lines below each other: text between two tables makes a gap, if it
+/// is no very high row.
+fn tables_of(stack: &[Rule], segments: &[Segment]) -> Vec<Vec<Rule>> {
     let mut gaps: Vec<f32> = stack
         .windows(2)
         .filter_map(|pair| Some(pair.last()?.at - pair.first()?.at))
@@ -109,9 +114,32 @@ fn tables_of(stack: &[Rule]) -> Vec<Vec<Rule>> {
     let usual = gaps.get(gaps.len() / 2).copied().unwrap_or_default();
     let widest = (WIDE_GAP * usual).max(MINIMUM_WIDE_GAP);
     stack
-        .chunk_by(|above, below| below.at - above.at <= widest)
+        .chunk_by(|above, below| below.at - above.at <= widest || is_row(above, below, segments))
         .map(<[Rule]>::to_vec)
         .collect()
+}
+
+/// Whether what stands between two lines far apart is a row: text in columns from the upper line on.
+fn is_row(above: &Rule, below: &Rule, segments: &[Segment]) -> bool {
+    let is_inside = |segment: &&Segment| {
+        let area = segment.area;
+        (above.from..above.to).contains(&area.centre())
+            && (above.at..below.at).contains(&area.middle())
+    };
+    let inside: Vec<&Segment> = segments.iter().filter(is_inside).collect();
+    let Some(first) = inside
+        .iter()
+        .min_by(|one, other| one.area.top.total_cmp(&other.area.top))
+    else {
+        return false;
+    };
+    let beside = inside
+        .iter()
+        .filter(|segment| segment.area.shared_height(first.area) > 0.5 * first.area.height());
+    let widest = WIDEST_TEXT * (above.to - above.from);
+    first.area.top - above.at < first.area.height()
+        && beside.count() >= 2
+        && inside.iter().all(|segment| segment.area.width() <= widest)
 }
 
 /// Heights of the lines, and above them that of the head of the table where no line is drawn: the
@@ -165,11 +193,9 @@ fn table(segments: &[Segment], edges: &[f32]) -> Option<Vec<Vec<String>>> {
         .map(|edge| between(&pieces, edge))
         .filter(|band| !band.is_empty())
         .collect();
-    let lines: usize = bands
-        .iter()
-        .map(|band| lines::rows(band.clone()).len())
-        .sum();
-    if bands.len() < 2 || lines > bands.len() * MAXIMUM_LINES {
+    let columns = without_spaces(columns, &bands);
+    let lines: usize = bands.iter().map(|band| full_lines(band, &columns)).sum();
+    if columns.len() < 2 || bands.len() < 2 || lines > bands.len() * MAXIMUM_LINES {
         return None;
     }
     let mut rows: Vec<Vec<String>> = bands.iter().map(|band| cells(band, &columns)).collect();
@@ -177,6 +203,29 @@ fn table(segments: &[Segment], edges: &[f32]) -> Option<Vec<Vec<String>>> {
     let full = rows.iter().filter(is_full).count();
     tables::turn_if_right_to_left(&mut rows, segments.iter());
     (full * 100 >= rows.len() * MINIMUM_FULL_PERCENT).then_some(rows)
+}
+
+/// Lines of a row that have text in two columns.
+fn full_lines(band: &[Segment], columns: &[f32]) -> usize {
+    let is_full = |line: &&Vec<Segment>| {
+        let mut homes = line.iter().map(|piece| home(columns, piece));
+        let first = homes.next();
+        homes.any(|home| Some(home) != first)
+    };
+    lines::rows(band.to_vec()).iter().filter(is_full).count()
+}
+
+/// Without columns that are none but the wide spaces of justified lines: few rows have text that
+/// begins there.
+fn without_spaces(columns: Vec<f32>, bands: &[Vec<Segment>]) -> Vec<f32> {
+    let needed = bands.len().div_ceil(BEGINNING).min(bands.len());
+    let has_text = |at: usize| {
+        let inside = |band: &&Vec<Segment>| band.iter().any(|piece| home(&columns, piece) == at);
+        bands.iter().filter(inside).count() >= needed
+    };
+    let kept = columns.iter().enumerate();
+    let kept = kept.filter(|(at, _)| *at == 0 || has_text(*at));
+    kept.map(|(_, left)| *left).collect()
 }
 
 fn between(pieces: &[Segment], edge: &[f32]) -> Vec<Segment> {
@@ -224,15 +273,21 @@ fn columns(pieces: &[Segment]) -> Option<Vec<f32>> {
 fn cells(band: &[Segment], columns: &[f32]) -> Vec<String> {
     let mut cells = vec![Vec::new(); columns.len()];
     for piece in band {
-        let at = columns.partition_point(|left| *left <= piece.area.left + 1.0);
-        if let Some(cell) = cells.get_mut(at.saturating_sub(1)) {
+        if let Some(cell) = cells.get_mut(home(columns, piece)) {
             cell.push(piece.clone());
         }
     }
     cells.into_iter().map(text).collect()
 }
 
-fn text(cell: Vec<Segment>) -> String {
+/// The column in which a piece begins.
+fn home(columns: &[f32], piece: &Segment) -> usize {
+    let behind = columns.partition_point(|left| *left <= piece.area.left + 1.0);
+    behind.saturating_sub(1)
+}
+
+/// The text of a cell, its lines joined.
+pub(super) fn text(cell: Vec<Segment>) -> String {
     let mut text = String::new();
     for line in lines::rows(cell).iter().filter_map(|row| lines::line(row)) {
         lines::append(&mut text, &line.text, line.ends_with_hyphen);

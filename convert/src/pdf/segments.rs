@@ -65,6 +65,21 @@ impl Segment {
         self.bold * 10 >= self.characters * 9 && self.characters > 0
     }
 
+    /// Whether all of it but wide characters, which often have no bold font, is bold.
+    pub(super) fn is_bold_or_wide(&self) -> bool {
+        (self.bold + self.wide) * 10 >= self.characters * 9
+    }
+
+    /// Whether all of it but wide characters is drawn aslant.
+    pub(super) fn is_italic_or_wide(&self) -> bool {
+        (self.italic + self.wide) * 10 >= self.characters * 9
+    }
+
+    /// Whether all of it is as wide as high.
+    pub(super) fn is_wide(&self) -> bool {
+        self.wide * 10 >= self.characters * 9
+    }
+
     /// Whether all of it is in a font of one width.
     pub(super) fn is_fixed(&self) -> bool {
         self.fixed * 10 >= self.characters * 9 && self.characters > 0

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::habits::{Habits, is_set_off};
 use super::numbers::number_depth;
 use super::weights::WEIGHTS;
 use crate::escape::is_wide;
@@ -25,8 +26,8 @@ const SAME_SIZE: f32 = 0.03;
 
 /// Length in columns (Chinese characters take two) from which a paragraph is prose, and up to which
 /// one is short.
-const PROSE_LENGTH: usize = 90;
-const SHORT_LENGTH: usize = 60;
+pub(super) const PROSE_LENGTH: usize = 90;
+pub(super) const SHORT_LENGTH: usize = 60;
 
 /// Most lines and columns of a heading, and the share of letters in it in percent.
 const MAXIMUM_LINES: usize = 4;
@@ -80,6 +81,7 @@ pub(super) struct Document<'a> {
     styles: HashMap<Style, Use>,
     texts: HashMap<String, usize>,
     characters: usize,
+    habits: Habits,
 }
 
 impl<'a> Document<'a> {
@@ -97,6 +99,7 @@ impl<'a> Document<'a> {
             styles: HashMap::new(),
             texts: HashMap::new(),
             characters: 0,
+            habits: Habits::default(),
         };
         let blocks = document.blocks.iter();
         for paragraph in blocks.filter_map(|(_, _, block)| paragraph(block)) {
@@ -108,6 +111,8 @@ impl<'a> Document<'a> {
             document.characters += length;
             *document.texts.entry(pattern(&paragraph.text)).or_default() += 1;
         }
+        let paragraphs = document.blocks.iter();
+        document.habits = Habits::of(paragraphs.filter_map(|(_, _, block)| paragraph(block)));
         document
     }
 
@@ -146,6 +151,8 @@ impl<'a> Document<'a> {
         features.extend(of_place(paragraph, self.is_large(candidate)));
         features.extend(self.of_neighbours(candidate));
         features.extend(self.of_document(candidate, &text));
+        let is_plain = features.contains(&("plain", 1.0));
+        features.extend(self.habits.features(paragraph, &text, is_plain));
         Some(features)
     }
 
@@ -263,7 +270,8 @@ fn of_looks(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> [Feat
         .is_some_and(|colour| colour != statistics.colour)
         && !text.chars().all(unicode::is_mark);
     let is_capitals = is_capitals(text);
-    let is_plain = !is_bold && !is_italic && !is_coloured && !is_capitals && size < SAME_SIZE;
+    let is_set_off = is_bold || is_italic || is_coloured || is_capitals || is_set_off(paragraph);
+    let is_plain = !is_set_off && size < SAME_SIZE;
     let depth = number_depth(text);
     let space = paragraph.around.before.unwrap_or(1.0) - 1.0;
     [
@@ -366,8 +374,8 @@ fn paragraph(block: &Block) -> Option<&Paragraph> {
 fn style(paragraph: &Paragraph) -> Style {
     Style {
         size: (paragraph.size * 2.0).round().clamp(0.0, 2000.0) as u32,
-        is_bold: paragraph.is_bold,
-        is_italic: paragraph.is_italic,
+        is_bold: paragraph.is_bold || paragraph.is_bold_but_wide,
+        is_italic: paragraph.is_italic || paragraph.is_italic_but_wide,
         colour: paragraph.colour,
     }
 }
@@ -442,7 +450,7 @@ fn scaled(length: usize) -> f32 {
     (length as f32 / 20.0).ln_1p()
 }
 
-fn flag(is_so: bool) -> f32 {
+pub(super) fn flag(is_so: bool) -> f32 {
     if is_so { 1.0 } else { 0.0 }
 }
 

@@ -5,6 +5,7 @@ use super::Found;
 use super::features::is_capitals;
 use super::numbers::number_depth;
 use crate::escape::is_wide;
+use crate::pdf::blocks::Paragraph;
 
 /// How much smaller the headings of the next level are, relative; smaller differences are none.
 const TIER_STEP: f32 = 0.96;
@@ -14,6 +15,9 @@ const MAXIMUM_LEVEL: u8 = 6;
 
 /// Ranks from which on those of a single heading use up no level.
 const MANY_RANKS: usize = 4;
+
+/// Headings that look the same from which the first is their title though text follows it.
+const MANY_ALIKE: usize = 4;
 
 /// What decides on the level of a heading; the smaller is above the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,17 +45,21 @@ pub(super) fn levels(found: &[Found]) -> Vec<u8> {
     let are_alike = order.len() == 1 && found.len() > 1;
     let own = |(heading, rank): (&Found, &Rank)| {
         // Headings that all look the same: the first one may be their title.
-        let is_below_title = are_alike && found.first().is_some_and(is_title);
+        let is_below_title = are_alike && has_title(found);
         let level = level(rank) + u8::from(is_below_title && !heading.is_first);
         heading.told.unwrap_or(level).clamp(1, MAXIMUM_LEVEL)
     };
     found.iter().zip(&ranks).map(own).collect()
 }
 
-/// Whether the first of headings that look the same is the title of the others: no text belongs to
-/// it, and it is not the first of numbers.
-fn is_title(first: &Found) -> bool {
-    first.is_first && !first.is_before_text && number_depth(&first.looks.text) == 0
+/// Whether the first of headings that look the same is the title of the others: nothing stands before
+/// it, it is not the first of numbers, and no text belongs to it or there are many others.
+fn has_title(found: &[Found]) -> bool {
+    let is_title = |first: &Found| {
+        let is_above_headings = !first.is_before_text || found.len() >= MANY_ALIKE;
+        first.is_first && is_above_headings && number_depth(&first.looks.text) == 0
+    };
+    found.first().is_some_and(is_title)
 }
 
 /// The level of each rank of `order`. Where there are many, a rank of a single heading uses up no
@@ -99,6 +107,7 @@ fn ranks(found: &[Found]) -> Vec<Rank> {
         sizes.iter().filter(is_below).count()
     };
     let depths = depths(found, tier, sizes.len());
+    let usual = usual_looks(found, tier, sizes.len());
     let rank = |heading: &Found| {
         let (looks, tier) = (&heading.looks, tier(heading));
         if let Some([least, _, ..]) = depths.get(tier).map(Vec::as_slice) {
@@ -115,17 +124,46 @@ fn ranks(found: &[Found]) -> Vec<Rank> {
                 ..Rank::default()
             };
         }
-        // Chinese letters often have no bold font.
-        let has_weight = !looks.text.chars().any(is_wide);
         Rank {
             tier,
-            depth: 0,
-            is_light: has_weight && !looks.is_bold,
-            is_small: has_weight && !(is_capitals(&looks.text) && looks.text.contains(' ')),
-            is_slanted: looks.is_italic,
+            ..own_looks(looks)
+                .or_else(|| usual.get(tier).copied())
+                .unwrap_or_default()
         }
     };
     found.iter().map(rank).collect()
+}
+
+/// Weight, capitals and slant of a heading; `None` of one in Chinese letters alone, which often have
+/// no such fonts.
+fn own_looks(looks: &Paragraph) -> Option<Rank> {
+    let has_letters = |letter: char| letter.is_alphabetic() && !is_wide(letter);
+    let is_known = looks.is_bold || looks.is_italic || looks.text.chars().any(has_letters);
+    let is_capital = is_capitals(&looks.text) && looks.text.contains(' ');
+    is_known.then_some(Rank {
+        is_light: !(looks.is_bold || looks.is_bold_but_wide),
+        is_small: !is_capital || looks.text.chars().any(is_wide),
+        is_slanted: looks.is_italic || looks.is_italic_but_wide,
+        ..Rank::default()
+    })
+}
+
+/// The looks that most headings of each tier have.
+fn usual_looks(found: &[Found], tier: impl Fn(&Found) -> usize, tiers: usize) -> Vec<Rank> {
+    let mut known: Vec<Vec<Rank>> = vec![Vec::new(); tiers];
+    for heading in found.iter().filter(|heading| !heading.is_large) {
+        if let Some(known) = known.get_mut(tier(heading)) {
+            known.extend(own_looks(&heading.looks));
+        }
+    }
+    let usual = |mut known: Vec<Rank>| {
+        known.sort_unstable();
+        let alike = known.chunk_by(|one, other| one == other);
+        let most = alike.max_by_key(|ranks| ranks.len());
+        most.and_then(|ranks| ranks.first().copied())
+            .unwrap_or_default()
+    };
+    known.into_iter().map(usual).collect()
 }
 
 /// The depths of the numbers in each tier, in order: numbers tell levels where there are several.

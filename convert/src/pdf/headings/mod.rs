@@ -5,6 +5,7 @@
 mod doubts;
 mod examples;
 mod features;
+mod habits;
 mod levels;
 mod numbers;
 mod outline;

@@ -56,13 +56,41 @@ fn repeated_lines_go() {
     let mut pair: Vec<PageText> = (1..=2).map(page).collect();
     remove(&mut pair);
     assert_eq!(pair.iter().flat_map(texts).count(), 6);
-    // A number that is the page's own says nothing more; a line that stands once stays.
-    let mut single = [page(1)];
-    remove(&mut single);
-    assert_eq!(
-        texts(&single[0]),
-        ["The Book", "text 1", "more", "and more"]
-    );
+}
+
+#[test]
+fn a_single_page_has_a_head_where_its_foot_mirrors_it() {
+    let kept = |change: fn(&mut Segment)| {
+        let mut single = [page(1)];
+        change(&mut single[0].layers[0].segments[0]);
+        remove(&mut single);
+        single
+            .iter()
+            .flat_map(texts)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let text = ["text 1", "more", "and more"];
+    assert_eq!(kept(|_| {}), text);
+    // What stands further from the edge or is larger than the number of the page is a title, and so
+    // is what no number answers: that says nothing more either way.
+    let titled = ["The Book", "text 1", "more", "and more"];
+    assert_eq!(kept(|head| head.area.top += 20.0), titled);
+    assert_eq!(kept(|head| head.size = 11.0), titled);
+    let mut numbered_otherwise = [page(2)];
+    remove(&mut numbered_otherwise);
+    assert_eq!(texts(&numbered_otherwise[0]).len(), 5);
+}
+
+#[test]
+fn a_last_page_with_little_text_has_a_head_too() {
+    let mut pages: Vec<PageText> = (1..=3).map(page).collect();
+    for (line, segment) in pages[2].layers[0].segments[1..4].iter_mut().enumerate() {
+        segment.baseline = 70.0 + 12.0 * line as f32;
+        (segment.area.top, segment.area.bottom) = (segment.baseline - 8.0, segment.baseline + 2.0);
+    }
+    remove(&mut pages);
+    assert_eq!(texts(&pages[2]), ["text 3", "more", "and more"]);
 }
 
 /// Four pages, all but the first with one title, `size` large.

@@ -1,0 +1,207 @@
+//! Whether bands of text in columns are the rows of a table.
+
+use super::bands::Band;
+use super::run::{self, Line, SAME_EDGE};
+use crate::pdf::geometry::Area;
+use crate::pdf::lists::{self, Marker};
+use crate::pdf::segments::Segment;
+use crate::slices::part;
+
+/// Fewest rows, and of a table of four columns or more.
+const MINIMUM_ROWS: usize = 3;
+const MINIMUM_ROWS_OF_FOUR: usize = 2;
+
+/// Share of the rows with text in two columns, of the pieces at an edge or the middle of their
+/// column, of the cells that stand at one height of their rows, and of the lines that were broken
+/// because the next word had no room.
+const FULL_SHARE: f32 = 0.6;
+const ALIGNED_SHARE: f32 = 0.85;
+const PLACED_SHARE: f32 = 0.8;
+const BROKEN_SHARE: f32 = 0.8;
+
+/// Share of the rows that begin with the sign of an item from which they are a list.
+const LIST_SHARE: f32 = 0.4;
+
+/// Most characters of a cell of the first column of two, on average; Chinese ones count twice.
+const MAXIMUM_LABEL: usize = 45;
+
+/// How exactly cells stand at the top, in the middle or at the bottom of their row, in sizes.
+const SAME_HEIGHT: f32 = 0.35;
+
+/// The lines of one cell, and those of its row.
+struct Cell<'a> {
+    column: usize,
+    lines: Vec<&'a Segment>,
+    row: (f32, f32),
+}
+
+/// Whether bands are the rows of a table.
+pub(super) fn is_table(lines: &[Line], bands: &[Band], columns: &[Area]) -> bool {
+    let minimum = if columns.len() >= 4 {
+        MINIMUM_ROWS_OF_FOUR
+    } else {
+        MINIMUM_ROWS
+    };
+    let wraps = bands.iter().any(|band| band.end > band.first + 1);
+    if bands.len() < minimum || columns.len() < 2 || !wraps {
+        return false;
+    }
+    let rows: Vec<Vec<Cell>> = bands
+        .iter()
+        .map(|band| cells(part(lines, band.first..band.end), columns))
+        .collect();
+    let cells = || rows.iter().flatten();
+    let is_code = cells()
+        .flat_map(|cell| &cell.lines)
+        .all(|piece| piece.is_fixed());
+    let full = rows.iter().filter(|row| row.len() >= 2).count();
+    !is_code
+        && share(full, rows.len()) >= FULL_SHARE
+        && !is_list(&rows)
+        && (columns.len() > 2 || has_labels(&rows))
+        && aligned_share(cells(), columns.len()) >= ALIGNED_SHARE
+        && placed_shares(cells())
+            .iter()
+            .any(|share| *share >= PLACED_SHARE)
+        && broken_share(cells(), columns) >= BROKEN_SHARE
+}
+
+fn share(part: usize, all: usize) -> f32 {
+    part as f32 / all.max(1) as f32
+}
+
+fn cells<'a>(band: &'a [Line], columns: &[Area]) -> Vec<Cell<'a>> {
+    let row = (
+        band.first().map_or(0.0, Line::baseline),
+        band.last().map_or(0.0, Line::baseline),
+    );
+    let of = |column: usize| {
+        let pieces = band.iter().flat_map(|line| &line.pieces);
+        let own = pieces.filter(|piece| run::home(columns, piece) == Some(column));
+        let lines: Vec<&Segment> = own.collect();
+        (!lines.is_empty()).then_some(Cell { column, lines, row })
+    };
+    (0..columns.len()).filter_map(of).collect()
+}
+
+fn is_list(rows: &[Vec<Cell>]) -> bool {
+    let is_item = |row: &&Vec<Cell>| {
+        let first = row.first().and_then(|cell| cell.lines.first());
+        first.is_some_and(|piece| {
+            let text = piece.text.trim();
+            lists::is_marker(text)
+                || matches!(lists::parse(text), Some(Marker::Bullet(text)) if !text.is_empty())
+        })
+    };
+    share(rows.iter().filter(is_item).count(), rows.len()) > LIST_SHARE
+}
+
+/// Whether what stands first in two columns is short.
+fn has_labels(rows: &[Vec<Cell>]) -> bool {
+    let first = || rows.iter().flatten().filter(|cell| cell.column == 0);
+    let pieces = first().flat_map(|cell| &cell.lines);
+    let characters: usize = pieces.map(|piece| piece.characters + piece.wide).sum();
+    characters <= MAXIMUM_LABEL * first().count()
+}
+
+/// Share of the pieces that share the left edge, the right edge or the middle of their column.
+fn aligned_share<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, columns: usize) -> f32 {
+    let mut areas: Vec<Vec<Area>> = vec![Vec::new(); columns];
+    for cell in cells {
+        if let Some(areas) = areas.get_mut(cell.column) {
+            areas.extend(cell.lines.iter().map(|piece| piece.area));
+        }
+    }
+    let aligned = areas.iter().map(|areas| {
+        let of = |edge: fn(Area) -> f32| most_aligned(areas, edge);
+        of(|area| area.left)
+            .max(of(|area| area.right))
+            .max(of(Area::centre))
+    });
+    share(aligned.sum(), areas.iter().map(Vec::len).sum())
+}
+
+fn most_aligned(areas: &[Area], edge: fn(Area) -> f32) -> usize {
+    let mut edges: Vec<f32> = areas.iter().map(|area| edge(*area)).collect();
+    edges.sort_by(f32::total_cmp);
+    edges
+        .chunk_by(|one, other| other - one < SAME_EDGE)
+        .map(<[f32]>::len)
+        .max()
+        .unwrap_or(0)
+}
+
+/// Whether bands of three columns or more have their cells in the middle, not at the top.
+pub(super) fn is_centred(lines: &[Line], bands: &[Band], columns: &[Area]) -> bool {
+    let rows = bands.iter().map(|band| part(lines, band.first..band.end));
+    let rows: Vec<Vec<Cell>> = rows.map(|lines| cells(lines, columns)).collect();
+    let [top, middle, _] = placed_shares(rows.iter().flatten());
+    columns.len() >= 3 && middle >= PLACED_SHARE && top < PLACED_SHARE
+}
+
+/// Share of the cells at the top, in the middle and at the bottom of their row.
+fn placed_shares<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> [f32; 3] {
+    let (mut places, mut all) = ([0; 3], 0);
+    for cell in cells {
+        let (Some(first), Some(last)) = (cell.lines.first(), cell.lines.last()) else {
+            continue;
+        };
+        let same = SAME_HEIGHT * first.size;
+        let (above, below) = (first.baseline - cell.row.0, cell.row.1 - last.baseline);
+        let found = [
+            above < same,
+            (above - below).abs() < 2.0 * same,
+            below < same,
+        ];
+        for (place, is_there) in places.iter_mut().zip(found) {
+            *place += usize::from(is_there);
+        }
+        all += 1;
+    }
+    places.map(|count| share(count, all))
+}
+
+/// Share of the line ends within cells at which the first word of the next line had no room.
+fn broken_share<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, columns: &[Area]) -> f32 {
+    let (mut broken, mut all) = (0, 0);
+    for cell in cells {
+        let width = columns
+            .get(cell.column)
+            .map_or(0.0, |column| column.width());
+        for pair in cell.lines.windows(2) {
+            let [line, next] = pair else { continue };
+            if next.baseline - line.baseline < SAME_HEIGHT * line.size {
+                continue;
+            }
+            all += 1;
+            let are_figures = !has_letter(line) && !has_letter(next);
+            broken += usize::from(!are_figures && width - line.area.width() < needed(next));
+        }
+    }
+    share(broken, all)
+}
+
+fn has_letter(piece: &Segment) -> bool {
+    piece.text.chars().any(char::is_alphabetic)
+}
+
+/// Room that the first word of a piece needs behind another, in points.
+fn needed(piece: &Segment) -> f32 {
+    if piece
+        .text
+        .chars()
+        .next()
+        .is_some_and(crate::escape::is_wide)
+    {
+        return 2.5 * piece.size;
+    }
+    let word = piece
+        .text
+        .split(' ')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .count();
+    let each = piece.area.width() / piece.characters.max(1) as f32;
+    word as f32 * each + 0.6 * piece.size
+}
