@@ -52,4 +52,4 @@ pub use document::{Converted, EmbeddedFile, Job, PageWanted};
 pub use limits::Limits;
 #[doc(hidden)]
 pub use pdf::{HeadingExample, heading_examples};
-pub use pdf::{LIBRARY_VARIABLE, find_library};
+pub use pdf::{LIBRARY_VARIABLE, find_library, is_library_named, probe_library};

@@ -52,19 +52,19 @@ class Server:
         self.address = (found[1], int(found[2]))
         self.local = threading.local()
 
-    def ask(self, method, path, body=None, key=None):
+    def ask(self, method, path, body=None, key=None, accept="*/*"):
         """Status and body; a connection for each thread. `key` is an API key, or the whole value of the header."""
         if not hasattr(self.local, "connection"):
             self.local.connection = http.client.HTTPConnection(*self.address, timeout=1000)
         try:
-            return self.ask_once(method, path, body, key)
+            return self.ask_once(method, path, body, key, accept)
         except (BrokenPipeError, ConnectionResetError, http.client.RemoteDisconnected):
             # The server closes a connection that was idle for long.
             self.local.connection.close()
-            return self.ask_once(method, path, body, key)
+            return self.ask_once(method, path, body, key, accept)
 
-    def ask_once(self, method, path, body, key=None):
-        headers = {"content-type": "application/json"}
+    def ask_once(self, method, path, body, key, accept):
+        headers = {"content-type": "application/json", "accept": accept}
         if key is not None:
             headers["authorization"] = key if " " in key else f"Bearer {key}"
         self.local.connection.request(method, path, json.dumps(body) if body is not None else None, headers)

@@ -43,6 +43,12 @@ impl Principal {
         }
     }
 
+    /// Whether something may be withheld from them that an index finds: then nothing that is not
+    /// found is certain not to be there.
+    pub(crate) fn may_be_withheld(&self) -> bool {
+        self.viewer.as_ref().is_some_and(Viewer::may_be_withheld)
+    }
+
     /// Sees nothing: who did not say who they are.
     pub fn nobody() -> Self {
         Self {

@@ -12,7 +12,7 @@ use tributary_schemas::search::{
 };
 use tributary_schemas::set_contents::SetContents;
 use tributary_schemas::unmet::{UnmetFilter, UnmetValue};
-use tributary_schemas::{ChunkId, Error, ErrorKind, Filter, Result, Viewer};
+use tributary_schemas::{ChunkId, Error, ErrorKind, Filter, Result};
 use tributary_store::search_index::SharedSearchIndex;
 use tributary_taxonomy::{Analyzer, SharedKnowledgeSets, fold};
 
@@ -241,10 +241,7 @@ impl Retriever {
             return Ok(None);
         }
         let reading = self.reading(principal).await?;
-        // What was withheld is no candidate any more, and may have met the filter.
-        let viewer = plan.filter.viewer.as_ref();
-        let is_complete = !viewer.is_some_and(Viewer::may_be_withheld);
-        let is_certain = coarse.vectors.is_some() && is_complete;
+        let is_certain = coarse.vectors.is_some() && !principal.may_be_withheld();
         let mut unmet = unmet::unmet(wishes, &reading.values, is_certain);
         if let (Some(unmet), Some(ids)) = (&mut unmet, &wishes.document_ids) {
             let allowed = self.filter(&Filter::default(), principal)?;

@@ -20,6 +20,7 @@ pub mod evaluation;
 pub mod event;
 pub mod external_step;
 pub mod facets;
+pub mod files;
 pub mod filter;
 pub mod id;
 pub mod json_schema;

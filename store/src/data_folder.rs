@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
-use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_schemas::{Error, ErrorKind, Result, files};
 
 const BACKUP_TOKEN_FILE: &str = "backup.token";
 
@@ -306,7 +306,7 @@ fn in_use(path: &Path, lock: &mut File) -> Error {
 
 fn read_or_create_identity(path: &Path) -> Result<String> {
     let file = path.join("tributary.json");
-    match fs::read(&file) {
+    match files::read(&file) {
         Ok(bytes) => {
             let identity: Identity = serde_json::from_slice(&bytes).map_err(|error| {
                 Error::new(

@@ -154,7 +154,7 @@ impl MissedSearches {
         if let Some(known) = kept {
             return Ok(known);
         }
-        let content = match fs::read(&self.path) {
+        let content = match tributary_schemas::files::read(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             content => content.map_err(|error| failed(&error))?,
         };

@@ -154,7 +154,7 @@ fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
 /// None are known of a data folder of before: what is there then is remembered.
 fn read(data_folder: &Path) -> Result<Parts> {
     let path = data_folder.join(MEMORY);
-    let json = match std::fs::read(&path) {
+    let json = match tributary_schemas::files::read(&path) {
         Ok(json) => json,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Parts::default()),
         Err(error) => {

@@ -87,7 +87,7 @@ impl Lexicon {
         let mut lexicon = Self::empty();
         for path in paths {
             let name = path.as_ref().display().to_string();
-            let text = std::fs::read_to_string(path)
+            let text = tributary_schemas::files::read_to_string(path)
                 .map_err(|error| Error::io(format!("read lexicon {name}"), &error))?;
             lexicon.extend(Self::from_text(&name, &text)?);
         }

@@ -116,7 +116,7 @@ fn read_optional<T: Default>(
     }
     let path = folder.join(file);
     let name = path.display();
-    let text = std::fs::read_to_string(&path)
+    let text = tributary_schemas::files::read_to_string(&path)
         .map_err(|error| Error::io(format!("read {name}"), &error))?;
     parse(&text).map_err(|error| {
         let located = Error::new(error.kind(), format!("{name}: {error}"));

@@ -30,6 +30,9 @@ use crate::print;
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// Probes that come together look once.
 const FRESH: Duration = Duration::from_millis(500);
+/// What a process that answers questions does not hear of while its log is away.
+const UNHEARD: &str =
+    "; searches go on, and what others publish meanwhile, narrower rights too, is not known here";
 /// A stage that waits for longer does not just meet a moment without room.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -48,6 +51,7 @@ pub struct Readiness {
     /// Folders in it that must be there.
     embedded: Vec<&'static str>,
     minimum_free_bytes: u64,
+    answers_queries: bool,
     /// Where documents are converted.
     conversion: Option<Arc<ConversionPool>>,
     last: Mutex<Option<(Instant, Vec<Check>)>>,
@@ -67,6 +71,7 @@ impl Readiness {
             folder: PathBuf::from(&config.store.data_folder),
             embedded: config.store.embedded_parts(),
             minimum_free_bytes: config.store.minimum_free_bytes,
+            answers_queries: services.contains(&Service::Query),
             conversion: services
                 .contains(&Service::Ingest)
                 .then(|| Arc::clone(&parts.conversion)),
@@ -132,7 +137,7 @@ impl Readiness {
             self.conversion(),
         );
         let others = [
-            log,
+            heard(log, self.answers_queries),
             index,
             blobs,
             folder,
@@ -190,6 +195,16 @@ impl ReadinessProbe for Readiness {
         let checks = self.look().await;
         *last = Some((Instant::now(), checks.clone()));
         checks
+    }
+}
+
+/// Says what it means for readers that the log is away.
+fn heard(log: Check, answers_queries: bool) -> Check {
+    let is_unheard = answers_queries && !log.ok;
+    let told = if is_unheard { UNHEARD } else { "" };
+    Check {
+        detail: format!("{}{told}", log.detail),
+        ..log
     }
 }
 
@@ -390,6 +405,22 @@ mod tests {
             (check.ok, check.detail.as_str(), check.hint.as_deref()),
             (false, "no answer within 20 ms", Some("look at it"))
         );
+    }
+
+    #[test]
+    fn a_log_that_is_away_says_what_its_readers_are_not_told() {
+        let log = |ok| Check {
+            name: "event_log".into(),
+            ok,
+            detail: "no answer".into(),
+            hint: None,
+        };
+        let says = |ok, answers_queries| {
+            let told = heard(log(ok), answers_queries).detail;
+            told.contains("narrower rights")
+        };
+        assert!(says(false, true));
+        assert!(!says(false, false) && !says(true, true));
     }
 
     /// One endpoint, whose script fails, and which is left alone after one failure.

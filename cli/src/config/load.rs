@@ -183,8 +183,8 @@ fn profile_file(name: &str) -> Result<PathBuf> {
 }
 
 fn read(path: &Path) -> Result<Table> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = tributary_schemas::files::read_to_string(path)
+        .with_context(|| format!("cannot read {}", path.display()))?;
     let mut table: Table = text
         .parse()
         .with_context(|| format!("{} is not TOML", path.display()))?;

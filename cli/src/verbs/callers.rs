@@ -88,6 +88,16 @@ fn runtime() -> tributary_schemas::Result<tokio::runtime::Runtime> {
     })
 }
 
+/// What `run` says at its start of the address that it listens on: a key that was read on its way
+/// is lost before anybody asks `doctor`.
+pub fn warning_at_start(server: &ServerConfig, address: &str) -> Option<String> {
+    if server.network_access != NetworkAccess::Authenticated {
+        return None;
+    }
+    let OpenDoor { what, hint } = without_tls(server, address)?;
+    Some(format!("warning: {what} ({hint})"))
+}
+
 /// Every door that is open.
 pub fn open_doors(server: &ServerConfig) -> Vec<OpenDoor> {
     match server.network_access {
@@ -97,9 +107,7 @@ pub fn open_doors(server: &ServerConfig) -> Vec<OpenDoor> {
             doors.chain(of_listed_pages(server)).collect()
         }
         NetworkAccess::EveryoneWithoutAuthentication => {
-            let address = server.listen.parse::<SocketAddr>();
-            let is_local = address.is_ok_and(|address| address.ip().is_loopback());
-            let everybody = (!is_local).then(|| {
+            let everybody = (!is_local(&server.listen)).then(|| {
                 door(
                     format!("whoever reaches {} may read, publish and delete", server.listen),
                     "set query_api.server.network_access = \"authenticated\", or let something in front of it authenticate",
@@ -132,8 +140,26 @@ fn of_listed_pages(server: &ServerConfig) -> Option<OpenDoor> {
     })
 }
 
+fn is_local(address: &str) -> bool {
+    let address = address.parse::<SocketAddr>();
+    address.is_ok_and(|address| address.ip().is_loopback())
+}
+
+/// Keys that cross a network in plain text.
+fn without_tls(server: &ServerConfig, address: &str) -> Option<OpenDoor> {
+    let is_plain = server.tls.files().is_none() && !is_local(address);
+    is_plain.then(|| {
+        door(
+            format!(
+                "whoever listens on the way to {address} reads keys and answers: it speaks no TLS"
+            ),
+            "set query_api.server.tls, or let a proxy that does listen for it, and the server on 127.0.0.1",
+        )
+    })
+}
+
 fn with_keys(server: &ServerConfig) -> Vec<OpenDoor> {
-    let mut doors = Vec::new();
+    let mut doors: Vec<OpenDoor> = without_tls(server, &server.listen).into_iter().collect();
     if let Some(address) = server.identity.open_on_the_way() {
         doors.push(door(
             format!("whoever is between this machine and {address} can sign in as anybody"),
@@ -214,6 +240,10 @@ mod tests {
                 "cors_origins = ['https://a.example.com']".to_owned(),
                 "pages of https://a.example.com",
             ),
+            (
+                format!("{with_keys}listen = '0.0.0.0:7470'"),
+                "whoever listens on the way to 0.0.0.0:7470",
+            ),
             (format!("{with_keys}open_metrics = true"), "/metrics"),
             (
                 format!("{with_keys}documents_without_access = 'readers'"),
@@ -243,6 +273,11 @@ mod tests {
             let is_named = found.len() == 1 && found.iter().all(|what| what.starts_with(expected));
             assert!(is_named, "{changes}: {found:?}");
         }
+        let tls = "listen = '[::]:1'\ntls = { certificate_file = 'a.pem', key_file = 'b.pem' }";
+        assert_eq!(found(&format!("{with_keys}{tls}")), Vec::<String>::new());
+        let warned = |address| warning_at_start(&server(with_keys), address).is_some();
+        assert_eq!(["10.0.0.1:1", "127.0.0.1:1"].map(warned), [true, false]);
+        assert_eq!(warning_at_start(&server(""), "10.0.0.1:1"), None);
         let narrow =
             "[identity.proxy]\nuser_header = 'X-User'\naddresses = ['10.0.0.8', 'fd00::8']";
         assert_eq!(found(&format!("{with_keys}{narrow}")), Vec::<String>::new());

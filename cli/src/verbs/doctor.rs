@@ -7,7 +7,9 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
+use tributary_convert::config::Engine;
 use tributary_convert::slides::office;
+use tributary_convert::{is_library_named, probe_library};
 use tributary_enrich::ChunkServices;
 use tributary_ingest::SourceCleaning;
 use tributary_models::chat::{ChatModel, ChatModels, Role, RoleModel, SharedObserver, Unobserved};
@@ -448,15 +450,36 @@ fn pictures(config: &Config) -> Vec<Check> {
         Ok(setup) => format!("read with the models in {}", setup.models.display()),
         Err(unavailable) => format!("not read: {unavailable}"),
     };
-    let pdf = match conversion::pdfium(config) {
-        Some(library) => format!("PDFium, {}", library.display()),
-        None => "PDFium if it lies beside the program or in the system, else the built-in reader: fewer headings, no scanned pages (`deploy/models/fetch` gets it)".to_owned(),
-    };
     vec![
         passed("pictures", ocr),
-        passed("PDF", pdf),
+        pdf(config),
         passed("slides", slides(config)),
     ]
+}
+
+/// What reads PDFs. Where PDFium is wanted and missing they are read all the same, with less in
+/// them, unless nothing else may read them.
+fn pdf(config: &Config) -> Check {
+    let library = conversion::pdfium(config).unwrap_or_default();
+    let mut wanted = config.convert.pdf.clone();
+    wanted.library.clone_from(&library);
+    if wanted.engine == Engine::Builtin {
+        return passed("PDF", "the built-in reader, by `convert.pdf.engine`");
+    }
+    match probe_library(&wanted) {
+        Ok(()) if library.as_os_str().is_empty() => passed("PDF", "PDFium, of the system"),
+        Ok(()) => passed("PDF", format!("PDFium, {}", library.display())),
+        Err(error) if wanted.engine == Engine::Pdfium || is_library_named(&wanted) => {
+            failed("PDF", &error)
+        }
+        Err(_) => Check {
+            hint: Some("`deploy/models/fetch` gets PDFium".to_owned()),
+            ..passed(
+                "PDF",
+                "the built-in reader, as PDFium is missing: fewer headings, no scanned pages, no pictures of pages",
+            )
+        },
+    }
 }
 
 fn slides(config: &Config) -> String {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 use tributary_query_api::http::documents::DocumentPage;
-use tributary_schemas::{DocumentRights, State};
+use tributary_schemas::{DocumentRights, DocumentState, State};
 
 use crate::args::{Global, Rights, Service};
 use crate::client::{Client, segment};
@@ -19,12 +19,12 @@ const PAGE: usize = 500;
 /// Documents of a source, deleted ones aside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct Counts {
-    /// Named groups or users, or everybody.
+    /// Named groups or users, or everybody, in the version that is on its way if there is one.
     stated: u64,
     /// Nobody said anything: `documents_without_access` decides.
     unstated: u64,
-    /// On the way, given up, or reported before there were rights: readers are not shown them in
-    /// lists until they are published or indexed again.
+    /// On the way or given up without a word of who may see them, or reported before there were
+    /// rights: readers are not shown them in lists until they are published or indexed again.
     undecided: u64,
 }
 
@@ -48,10 +48,8 @@ fn counted(client: &Client) -> Result<BTreeMap<String, Counts>> {
         for document in page.documents {
             let state = document.last_attempt;
             if state.state != State::Deleted {
-                count(
-                    sources.entry(state.source).or_default(),
-                    state.rights.as_ref(),
-                );
+                let counts = sources.entry(state.source.clone()).or_default();
+                count(counts, &state);
             }
         }
         next = page.next;
@@ -63,11 +61,17 @@ fn counted(client: &Client) -> Result<BTreeMap<String, Counts>> {
     Ok(sources)
 }
 
-fn count(counts: &mut Counts, rights: Option<&DocumentRights>) {
-    let counted = match rights {
-        None => &mut counts.undecided,
-        Some(DocumentRights { access: None, .. }) => &mut counts.unstated,
-        Some(_) => &mut counts.stated,
+fn count(counts: &mut Counts, state: &DocumentState) {
+    let counted = match (state.newest_rights(), &state.rights) {
+        (
+            Some(DocumentRights {
+                access: Some(_), ..
+            }),
+            _,
+        ) => &mut counts.stated,
+        (_, Some(_)) => &mut counts.unstated,
+        // The profile of its source may still say something.
+        (_, None) => &mut counts.undecided,
     };
     *counted += 1;
 }
@@ -88,28 +92,43 @@ fn text(sources: &BTreeMap<String, Counts>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tributary_schemas::Access;
+    use tributary_schemas::{Access, DocumentHeader};
+    use tributary_store::manifest::report;
 
     use super::*;
 
     #[test]
     fn documents_are_counted_by_what_is_said_of_them() {
         let mut counts = Counts::default();
-        let stated = DocumentRights {
+        let stated = Some(DocumentRights {
             access: Some(Access::default()),
             ..DocumentRights::default()
-        };
-        count(&mut counts, Some(&stated));
-        count(&mut counts, Some(&DocumentRights::default()));
-        count(&mut counts, None);
+        });
+        let unstated = Some(DocumentRights::default());
+        let reported = [
+            (stated.clone(), None),
+            (unstated.clone(), None),
+            // On their way: what was published is all that is known.
+            (None, stated),
+            (None, unstated),
+            (None, None),
+        ];
+        for (rights, published_rights) in reported {
+            let state = DocumentState {
+                rights,
+                published_rights,
+                ..report(&DocumentHeader::default(), State::Accepted, 0)
+            };
+            count(&mut counts, &state);
+        }
         assert_eq!(
             (counts.stated, counts.unstated, counts.undecided),
-            (1, 1, 1)
+            (2, 1, 2)
         );
         let sources = BTreeMap::from([("wiki".to_owned(), counts)]);
         assert_eq!(
             text(&sources),
-            "wiki: 1 say who may see them, 1 say nothing, 1 undecided"
+            "wiki: 2 say who may see them, 1 say nothing, 2 undecided"
         );
     }
 }

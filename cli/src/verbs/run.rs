@@ -38,6 +38,7 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
         ));
         if let Some(url) = app.url().map(str::to_owned) {
             say_who_may_call(config, run.services.contains(&Service::Query))?;
+            warn_without_tls(config, run);
             look_at_provider(config);
             print::line(&format!(
                 "listening on {url} (ready in {:.1} s)",
@@ -73,6 +74,19 @@ fn say_who_may_call(config: &Config, answers_queries: bool) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Says so where keys are wanted and cross a network as they are.
+fn warn_without_tls(config: &Config, run: &Run) {
+    let configured = match run.services.contains(&Service::Query) {
+        true => &config.query_api.server.listen,
+        false => &config.telemetry.listen,
+    };
+    let address = run.listen.map(|address| address.to_string());
+    let address = address.as_ref().unwrap_or(configured);
+    if let Some(warning) = callers::warning_at_start(&config.query_api.server, address) {
+        print::note(&warning);
+    }
 }
 
 /// Says so where the keys of the identity provider cannot be fetched; nobody waits for it, and they

@@ -134,3 +134,31 @@ fn the_environment_is_above_the_file_and_the_file_above_the_defaults() {
         "what is printed can be read"
     );
 }
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_named_and_not_waited_for() {
+    for setting in [
+        "taxonomy.lexicon_files",
+        "taxonomy.source_profiles_file",
+        "taxonomy.knowledge_sets_file",
+    ] {
+        let is_list = setting.ends_with("files");
+        let value = if is_list { "[\"pipe\"]" } else { "pipe" };
+        let workspace = Workspace::new().with(setting, value);
+        make_pipe(&workspace, "pipe");
+        workspace
+            .run(["config", "check"])
+            .refused(1, &["pipe", "a named pipe is in its place"]);
+    }
+    let workspace = Workspace::new();
+    make_pipe(&workspace, "tributary.toml");
+    workspace
+        .run(["config", "show"])
+        .refused(1, &["tributary.toml", "a named pipe is in its place"]);
+}
+
+fn make_pipe(workspace: &Workspace, name: &str) {
+    let path = workspace.path(name);
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}

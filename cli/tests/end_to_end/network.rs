@@ -7,7 +7,7 @@ use std::time::Duration;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use serde_json::{Value, json};
 
-use crate::harness::{Run, Workspace, finish, list, text, wait_for};
+use crate::harness::{Run, Server, Workspace, finish, list, text, wait_for};
 
 const DEADLINE: Duration = Duration::from_secs(120);
 
@@ -202,4 +202,62 @@ fn calls_are_listed_and_followed() {
     );
     // What was recorded is there after a start, and without a server too.
     assert_eq!(list(&listed(&[]), "/entries").len(), 3);
+}
+
+#[test]
+fn keys_that_cross_a_network_as_they_are_are_warned_of() {
+    let with_keys = || Workspace::new().with("query_api.server.network_access", "authenticated");
+    let plain = "speaks no TLS";
+    let workspace = with_keys();
+    let server = workspace.start();
+    assert!(!server.log().contains(plain), "on loopback nobody listens");
+    server.stop();
+    let mut command = workspace.command();
+    command.args(["run", "--listen", "0.0.0.0:0"]);
+    let server = Server::spawn(command, workspace.path("open.log"));
+    assert!(server.log().contains(plain), "{}", server.log());
+    server.stop();
+
+    let doors = |workspace: &Workspace| {
+        let doctor = workspace.run(["doctor", "--format", "json"]).json();
+        let checks = list(&doctor, "/checks");
+        let is_open = |check: &&Value| text(check, "/name") == "open door";
+        let doors = checks.iter().filter(is_open);
+        doors
+            .map(|door| format!("{} {}", text(door, "/status"), text(door, "/detail")))
+            .collect::<Vec<_>>()
+    };
+    let listening = || with_keys().with("query_api.server.listen", "0.0.0.0:7470");
+    let found = doors(&listening());
+    assert!(found.len() == 1 && found[0].contains(plain), "{found:?}");
+    assert!(found[0].starts_with("warning"), "{found:?}");
+    let workspace = listening()
+        .with("query_api.server.tls.certificate_file", "certificate.pem")
+        .with("query_api.server.tls.key_file", "key.pem");
+    certify(&workspace, 2090);
+    assert_eq!(doors(&workspace), Vec::<String>::new());
+}
+
+#[test]
+fn the_doctor_says_when_what_reads_pdfs_is_missing() {
+    let looked = |workspace: &Workspace| {
+        let doctor = workspace.run(["doctor", "--format", "json"]).json();
+        let checks = list(&doctor, "/checks");
+        let mut checks = checks.iter();
+        let check = checks.find(|check| text(check, "/name") == "PDF");
+        let check = check.unwrap();
+        (text(check, "/status").to_owned(), check.to_string())
+    };
+    let named = Workspace::new().with("convert.pdf.library", "/nowhere/libpdfium.so");
+    let (status, told) = looked(&named);
+    assert_eq!(status, "failed", "{told}");
+    assert!(told.contains("/nowhere/libpdfium.so") && told.contains("deploy/models/fetch"));
+    let builtin = Workspace::new().with("convert.pdf.engine", "builtin");
+    assert_eq!(looked(&builtin).0, "ok");
+    // Nothing is named: what the system has counts.
+    let (status, told) = looked(&Workspace::new().with("models.search_folders", "[]"));
+    match status.as_str() {
+        "warning" => assert!(told.contains("PDFium is missing"), "{told}"),
+        status => assert!(status == "ok" && told.contains("PDFium"), "{told}"),
+    }
 }

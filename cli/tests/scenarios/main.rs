@@ -8,6 +8,7 @@
 mod harness;
 mod parity;
 mod producer;
+mod rights;
 mod runner;
 mod scenario;
 mod separate;

@@ -2,7 +2,7 @@
 //! going on when the other leaves.
 
 use std::fs::File;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
@@ -11,14 +11,23 @@ use crate::runner::quiet;
 use crate::stores::Stores;
 
 /// A process without a server.
-struct Worker {
+pub struct Worker {
     child: Child,
 }
 
 impl Worker {
     fn start(workspace: &Workspace, services: &str, number: usize) -> Self {
+        Self::spawn(workspace.command(), workspace, services, number)
+    }
+
+    /// The same with a command that has more in its environment.
+    pub fn spawn(
+        mut command: Command,
+        workspace: &Workspace,
+        services: &str,
+        number: usize,
+    ) -> Self {
         let log = workspace.path(&format!("{}-{number}.log", services.replace(',', "-")));
-        let mut command = workspace.command();
         command
             .args(["run", "--services", services])
             .stdin(Stdio::null())
@@ -37,8 +46,8 @@ impl Worker {
     }
 
     /// Ends it in order.
-    fn stop(mut self) {
-        let sent = std::process::Command::new("kill")
+    pub fn stop(mut self) {
+        let sent = Command::new("kill")
             .arg(self.child.id().to_string())
             .status()
             .unwrap();

@@ -53,9 +53,16 @@ fn load(config: &PdfConfig) -> Result<&'static Mutex<Box<Bindings>>> {
     )))
 }
 
+/// Loads the library, as the first PDF would.
+///
+/// Errors: `Unavailable` if no place has a library that can be loaded.
+pub fn probe(config: &PdfConfig) -> Result<()> {
+    lock(config).map(drop)
+}
+
 /// Whether somebody said where the library is: then another reader must not take its place
 /// unnoticed.
-pub(super) fn is_named(config: &PdfConfig) -> bool {
+pub fn is_named(config: &PdfConfig) -> bool {
     !config.library.as_os_str().is_empty()
         || std::env::var_os(LIBRARY_VARIABLE).is_some_and(|named| !named.is_empty())
 }

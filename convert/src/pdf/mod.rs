@@ -57,7 +57,9 @@ use statistics::Statistics;
 
 #[doc(hidden)]
 pub use headings::{HeadingExample, heading_examples};
-pub use library::{LIBRARY_VARIABLE, find as find_library};
+pub use library::{
+    LIBRARY_VARIABLE, find as find_library, is_named as is_library_named, probe as probe_library,
+};
 
 /// Name and version with PDFium; the version grows with every change of the output.
 pub(crate) const NAME: &str = "pdf/4";

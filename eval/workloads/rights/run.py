@@ -3,15 +3,17 @@
 
     eval/workloads/rights/run.py --tributary target/release/tributary --documents 20000 --changes 50 --forged 500
     eval/workloads/rights/run.py --import 20000 --elasticsearch http://127.0.0.1:9200        # changes behind an import
-    eval/workloads/rights/run.py --documents 200000 --questions 1000 --pairs 10000           # cost at 200 000 chunks
+    eval/workloads/rights/run.py --documents 200000 --questions 1000                         # cost at 200 000 chunks
+    eval/workloads/rights/run.py --documents 800 --changes 0 --questions 0 --forged 0 --pairs 10000     # absence alone
 
 Starts a server that wants keys, with feature hashing. Publishes `--documents` pages of one chunk each, each for one of 400 groups. Then:
 change   pages that the reader's group sees are published again for another group, `--changes` of them, one after the other while others publish
          `--import` pages; from the acknowledgement until search, list, page and original no longer show it to the reader (the slowest counts).
          How many pages were on their way at the first and at the last change is told beside
 cost     the same questions by an administrator, who sees everything, and by a reader in 200 groups of 400, in an order by chance
-absence  pages of other groups and ids of nothing, `--pairs` of each endpoint, in an order by chance: bytes of the answers, their ids and traces
-         aside, and times; p is that of a rank test (Mann and Whitney) that both kinds take the same time
+absence  pages and conversations of others and ids of nothing, `--pairs` of requests to each endpoint by `--clients` at once, each pair in an order
+         by chance, of few pages again and again: bytes of the answers, their ids, traces and times aside, and times; p is that of a rank test
+         (Mann and Whitney) that both kinds take the same time. Of 14 endpoints one in two runs has a p below .05 by chance
 forged   keys that are cut, changed, swapped, doubled, of other schemes, expired or revoked: all must be refused with 401
 """
 import json
@@ -40,8 +42,40 @@ SETTINGS = {
 }
 GROUPS = 400
 WORDS = ("antenna", "carrier", "scheduler", "handover", "载波聚合", "天线倾角", "调度器", "切换", "tilt", "power", "timer", "cell")
-ENDPOINTS = ("", "?passages=true", "/original", "/pages/1")
-TRACE = re.compile(rb'"(trace_id|document_id)":"[^"]*"')
+# What differs between any two answers, whatever is asked.
+OWN = re.compile(rb'"(trace_id|document_id|(?:[a-z_]*_)?ms)":("[^"]*"|[0-9.e-]+)')
+
+
+def get(path):
+    return lambda wanted: ("GET", path.format(wanted), None)
+
+
+def tool(wanted):
+    call = {"name": "get_document", "arguments": {"document": wanted}}
+    return "POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+
+
+def search_in(wanted):
+    return "POST", "/v1/search", {"query": "antenna tilt", "filter": {"document_ids": [wanted]}}
+
+
+# Each with what its ids are of. Pages are deleted by a publisher of another source.
+ENDPOINTS = (
+    ("page", "GET /v1/documents/ID", get("/v1/documents/{}")),
+    ("page", "GET /v1/documents/ID?passages=true", get("/v1/documents/{}?passages=true")),
+    ("page", "GET /v1/documents/ID/original", get("/v1/documents/{}/original")),
+    ("page", "GET /v1/documents/ID/pages/1", get("/v1/documents/{}/pages/1")),
+    ("page", "POST /v1/documents/states", lambda wanted: ("POST", "/v1/documents/states", {"document_ids": [wanted]})),
+    ("page", "POST /v1/search in ID", search_in),
+    ("page", "POST /mcp get_document", tool),
+    ("page", "DELETE /v1/documents/ID", lambda wanted: ("DELETE", f"/v1/documents/{wanted}", None)),
+    ("conversation", "GET /v1/conversations/ID", get("/v1/conversations/{}")),
+    ("conversation", "GET /v1/conversations/ID/turns", get("/v1/conversations/{}/turns")),
+    ("conversation", "GET /v1/conversations/ID/export", get("/v1/conversations/{}/export")),
+    ("conversation", "PATCH /v1/conversations/ID", lambda wanted: ("PATCH", f"/v1/conversations/{wanted}", {"title": "mine"})),
+    ("conversation", "DELETE /v1/conversations/ID", lambda wanted: ("DELETE", f"/v1/conversations/{wanted}", None)),
+    ("turn", "GET /v1/ask/ID", get("/v1/ask/{}")),
+)
 
 
 def key(asked, server, name, *rights):
@@ -150,22 +184,49 @@ def cost(server, admin, reader, count, chance):
     return times
 
 
-def absence(server, admin, reader, count, chance):
-    """Other people's pages and none, by each endpoint: times of both, and how many pairs of answers differ."""
+def theirs(server, admin):
+    """Ids of what the reader may not see, by what they are of."""
     _, listed = server.ask("GET", "/v1/documents?source=wiki&limit=500", None, admin)
-    others = [one["document_id"] for one in listed["documents"] if int(one["source_path"][:-3]) % GROUPS >= 200] or sys.exit("no other pages")
-    for endpoint in ENDPOINTS:
-        times, different = {"not yours": [], "not there": []}, 0
-        for at in range(count):
-            ids = {"not yours": others[at % len(others)], "not there": f"{chance.getrandbits(128):032x}"}
-            answers = set()
-            for kind in chance.sample(list(ids), 2):
-                took, (status, answer) = timed(lambda document=ids[kind]: server.ask("GET", f"/v1/documents/{document}{endpoint}", None, reader))
-                assert status == 404, (kind, endpoint, status, answer)
-                times[kind].append(took)
-                answers.add(TRACE.sub(b"", json.dumps(answer, separators=(",", ":")).encode().replace(ids[kind].encode(), b"ID")))
-            different += len(answers) > 1
-        yield endpoint, times, different
+    pages = [one["document_id"] for one in listed["documents"] if int(one["source_path"][:-3]) % GROUPS >= 200] or sys.exit("no other pages")
+    conversations, turns = [], []
+    for _ in range(20):
+        _, made = server.ask("POST", "/v1/conversations", {}, admin)
+        _, turn = server.ask("POST", "/v1/ask", {"question": "Which antenna tilt?", "conversation_id": made["id"]}, admin)
+        conversations.append(made["id"])
+        turns.append(turn["id"])
+    return {"page": pages, "conversation": conversations, "turn": turns}
+
+
+def nobodys(like, chance):
+    """An id of nothing that looks like another."""
+    return re.sub("[0-9a-f]", lambda _: f"{chance.randrange(16):x}", like)
+
+
+def absence(server, admin, keys, asked):
+    """What is others' and what is not there, by each endpoint: times of both, and how many pairs of answers differ."""
+    ids = theirs(server, admin)
+    for kind, name, request in ENDPOINTS:
+        secret = keys["publisher" if name.startswith("DELETE /v1/documents") else "reader"]
+
+        def pair(at):
+            chance, other = random.Random(at), ids[kind][at % len(ids[kind])]
+            wanted = {"not yours": other, "not there": nobodys(other, chance)}
+            times, answers = {}, set()
+            for which in chance.sample(list(wanted), 2):
+                method, path, body = request(wanted[which])
+                times[which], (status, answer) = timed(lambda: server.ask(method, path, body, secret))
+                assert status in (200, 404), (name, which, status, answer)
+                text = json.dumps(answer, separators=(",", ":")).encode()
+                answers.add((status, OWN.sub(b"", text.replace(wanted[which].encode(), b"ID"))))
+            return times, answers
+
+        with ThreadPoolExecutor(asked.clients) as pool:
+            pairs = list(pool.map(pair, range(asked.pairs)))
+        times = {which: [times[which] for times, _ in pairs] for which in ("not yours", "not there")}
+        different = [answers for _, answers in pairs if len(answers) > 1]
+        if different:
+            print(f"{name}: {different[0]}", file=sys.stderr)
+        yield name, times, len(different)
 
 
 def same_times(one, other):
@@ -210,6 +271,24 @@ def told(name, times, unit):
     print(f"{name:12} p50 {statistics.median(ordered):8.2f} {unit}  p99 {ordered[int(0.99 * (len(ordered) - 1))]:8.2f} {unit}  of {len(ordered)}", flush=True)
 
 
+def tell_change(delays, waiting):
+    told("change", delays, "s ")
+    print(f"{'on their way':12} {waiting[0]} pages at the first change, {waiting[1]} at the last")
+
+
+def tell_cost(of_all, of_groups):
+    told("all rights", of_all, "ms")
+    told("200 groups", of_groups, "ms")
+    print(f"{'ratio':12} {statistics.median(of_groups) / statistics.median(of_all):.2f}")
+
+
+def tell_absence(endpoints, pairs):
+    for name, times, different in endpoints:
+        print(f"{name}: {different} of {pairs} answers differ, p = {same_times(*times.values()):.3f}")
+        for kind, some in times.items():
+            told(kind, some, "ms")
+
+
 def settings_of(asked):
     if not asked.elasticsearch:
         return SETTINGS
@@ -219,7 +298,8 @@ def settings_of(asked):
 
 def main():
     numbers = (("documents", 20000, "pages"), ("changes", 50, "changed rights"), ("import", 0, "pages that are published meanwhile"),
-               ("questions", 300, "questions"), ("pairs", 300, "pairs of absent pages, for each endpoint"), ("forged", 500, "forged keys"))
+               ("questions", 300, "questions"), ("pairs", 300, "pairs of what is absent, for each endpoint"),
+               ("clients", 3, "that ask for pairs at once"), ("forged", 500, "forged keys"))
     parser = arguments(__doc__, *numbers)
     parser.add_argument("--elasticsearch", help="address of a node, in place of the embedded index; its indexes stay there")
     asked = parser.parse_args()
@@ -231,18 +311,15 @@ def main():
             groups = [argument for group in range(200) for argument in ("--group", f"g{group}")]
             reader = key(asked, server, "reader", "--role", "reader", *groups)
             fill(server, admin, asked.documents, chance)
-            delays, waiting = change(server, admin, reader, asked.changes, getattr(asked, "import"), chance)
-            told("change", delays, "s ")
-            print(f"{'on their way':12} {waiting[0]} pages at the first change, {waiting[1]} at the last")
-            times = cost(server, admin, reader, asked.questions, chance)
-            told("all rights", times[admin], "ms")
-            told("200 groups", times[reader], "ms")
-            print(f"{'ratio':12} {statistics.median(times[reader]) / statistics.median(times[admin]):.2f}")
-            for endpoint, times, different in absence(server, admin, reader, asked.pairs, chance):
-                print(f"GET /v1/documents/ID{endpoint}: {different} of {asked.pairs} answers differ, p = {same_times(*times.values()):.3f}")
-                for kind, some in times.items():
-                    told(kind, some, "ms")
-            print(f"{'forged':12} {forged(asked, server, asked.forged, reader, chance)}")
+            if asked.changes:
+                tell_change(*change(server, admin, reader, asked.changes, getattr(asked, "import"), chance))
+            if asked.questions:
+                tell_cost(*cost(server, admin, reader, asked.questions, chance).values())
+            if asked.pairs:
+                keys = {"reader": reader, "publisher": key(asked, server, "publisher", "--role", "publisher=other")}
+                tell_absence(absence(server, admin, keys, asked), asked.pairs)
+            if asked.forged:
+                print(f"{'forged':12} {forged(asked, server, asked.forged, reader, chance)}")
         finally:
             server.end()
 

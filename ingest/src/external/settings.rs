@@ -82,6 +82,7 @@ fn secret(path: Option<&Path>, setting: &str, settings: &Settings) -> Result<Opt
         return Ok(None);
     };
     let unreadable = || settings.invalid(format!("cannot read its `{setting}`"));
-    let text = std::fs::read_to_string(path).map_err(|error| Error::io(unreadable(), &error))?;
+    let text = tributary_schemas::files::read_to_string(path)
+        .map_err(|error| Error::io(unreadable(), &error))?;
     Ok(Some(Key::new(text.trim())))
 }

@@ -211,7 +211,7 @@ fn shown(url: &Url) -> String {
 fn key(config: &EndpointConfig) -> std::result::Result<Option<HeaderValue>, String> {
     let key = match (config.api_key.reveal(), config.api_key_file.as_str()) {
         ("", "") => return Ok(None),
-        ("", file) => std::fs::read_to_string(file)
+        ("", file) => tributary_schemas::files::read_to_string(file)
             .map_err(|error| format!("cannot read the file {file}: {error}"))?,
         (key, _) => key.to_owned(),
     };

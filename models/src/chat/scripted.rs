@@ -109,7 +109,7 @@ fn read_entries(file: &Path) -> Result<Vec<Entry>> {
             format!("the script {}: {what}", file.display()),
         )
     };
-    let json = std::fs::read(file).map_err(|error| invalid(error.to_string()))?;
+    let json = tributary_schemas::files::read(file).map_err(|error| invalid(error.to_string()))?;
     let entries: Vec<Entry> =
         serde_json::from_slice(&json).map_err(|error| invalid(error.to_string()))?;
     if let Some(at) = entries.iter().position(Entry::is_empty) {

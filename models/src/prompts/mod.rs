@@ -297,7 +297,8 @@ fn replacements(folder: &Path) -> Result<Texts> {
         let Some(name) = name.filter(|name| name.ends_with(".md") && !name.starts_with('.')) else {
             continue;
         };
-        let text = std::fs::read_to_string(&path).map_err(|error| failed(&error))?;
+        let text =
+            tributary_schemas::files::read_to_string(&path).map_err(|error| failed(&error))?;
         texts.insert(name, (path.display().to_string(), text));
     }
     Ok(texts)

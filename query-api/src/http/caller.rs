@@ -9,7 +9,7 @@ use tributary_retrieval::Principal;
 use tributary_schemas::audit::AuditCaller;
 use tributary_schemas::{SharedNewestRights, Viewer};
 use tributary_store::keys::{Grant, Holder, Role};
-use tributary_store::manifest::table::DocumentRow;
+use tributary_store::manifest::Standing;
 
 use crate::problem::{Code, Problem};
 
@@ -136,9 +136,9 @@ impl Caller {
 
     /// Whether they may see what reports say of a document: readers as its rights allow,
     /// publishers what is theirs.
-    pub fn sees(&self, row: &DocumentRow) -> bool {
-        let reads = || self.viewer().is_none_or(|viewer| row.is_seen(viewer));
-        self.publishes(&row.latest.source) || (self.reads() && reads())
+    pub fn sees(&self, standing: Standing<'_>) -> bool {
+        let reads = || self.viewer().is_none_or(|viewer| standing.is_seen(viewer));
+        self.publishes(standing.source) || (self.reads() && reads())
     }
 
     /// Whether they may do everything.

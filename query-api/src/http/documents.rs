@@ -13,6 +13,7 @@ use tributary_schemas::unmet::UnmetFilter;
 use tributary_schemas::{
     Attributes, DocumentSort, DocumentState, Error, ErrorKind, Labels, State, Viewer,
 };
+use tributary_store::manifest::Standing;
 use tributary_store::manifest::documents::{self, Documents};
 use tributary_store::manifest::list::{ListFilter, ListQuery, Order, Place};
 use tributary_store::manifest::table::{DocumentRow, IndexedVersion};
@@ -498,13 +499,15 @@ pub async fn states(
     let body = Incoming::small(&state, &request, payload).read().await?;
     let asked: StatesRequest = body::parse_json(body).await?;
     state.page_limit(Some(asked.document_ids.len().max(1)))?;
-    let rows = state.documents.get_many(&asked.document_ids).into_iter();
-    let may_see = |row: &DocumentRow| caller.sees(row);
+    let may_see = |standing: Standing<'_>| caller.sees(standing);
+    let rows = state
+        .documents
+        .get_many_where(&asked.document_ids, may_see)
+        .into_iter();
     json(
         StatusCode::OK,
         &StatesAnswer {
             documents: rows
-                .map(|row| row.filter(may_see))
                 .map(|row| row.map(|row| reported(shown(row, &caller, &state.documents))))
                 .collect(),
         },
@@ -556,8 +559,9 @@ fn may_read_reason(reason: Option<&str>, caller: &Caller, documents: &Documents)
     let Some(named) = named.filter(|_| caller.viewer().is_some()) else {
         return true;
     };
-    let row = documents.get_many(&[named.to_owned()]).pop().flatten();
-    row.is_some_and(|row| caller.sees(&row))
+    let may_see = |standing: Standing<'_>| caller.sees(standing);
+    let rows = documents.get_many_where(&[named.to_owned()], may_see);
+    rows.into_iter().flatten().next().is_some()
 }
 
 /// What reports say of a document.

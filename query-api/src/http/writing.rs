@@ -5,6 +5,7 @@ use actix_web::HttpRequest;
 use bytes::Bytes;
 use tributary_retrieval::SearchError;
 use tributary_schemas::{DocumentEvent, ErrorKind, id};
+use tributary_store::manifest::Standing;
 
 use super::caller::Caller;
 use super::documents::{Accepted, not_found};
@@ -112,17 +113,14 @@ pub(super) async fn own_document(
     caller: &Caller,
     name: &str,
 ) -> Result<String, Problem> {
-    let resolved = state.documents.resolve(name, None).await;
-    let id = resolved.map_err(|error| match error.kind() {
-        // Names that are near, or that several documents have, would tell of other sources.
+    let publisher = caller.clone();
+    let is_own = move |standing: Standing<'_>| publisher.publishes(standing.source);
+    let resolved = state.documents.resolve_where(name, is_own).await;
+    resolved.map_err(|error| match error.kind() {
+        // Of names that are near a deletion says nothing.
         ErrorKind::NotFound | ErrorKind::Invalid | ErrorKind::Conflict => not_found(name, None),
         _ => error.into(),
-    })?;
-    let row = state.documents.get_many(std::slice::from_ref(&id)).pop();
-    match row.flatten() {
-        Some(row) if caller.publishes(&row.latest.source) => Ok(id),
-        _ => Err(not_found(name, None)),
-    }
+    })
 }
 
 /// Publishers who are no readers list one of their sources at a time.

@@ -134,14 +134,8 @@ fn unusable(files: &Files, error: &TlsError) -> Error {
     }
 }
 
-/// A pipe in its place would be waited for, and no file would be read any more.
 fn read(file: &Path) -> Result<Vec<u8>> {
-    let is_other = std::fs::metadata(file).is_ok_and(|found| !found.is_file());
-    if is_other {
-        let what = format!("{} is no file", shown(file));
-        return Err(Error::new(ErrorKind::Invalid, what).with_hint("query_api.server.tls names it"));
-    }
-    std::fs::read(file).map_err(|error| {
+    tributary_schemas::files::read(file).map_err(|error| {
         Error::io(format!("cannot read {}", shown(file)), &error)
             .with_hint("query_api.server.tls names it")
     })

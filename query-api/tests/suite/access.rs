@@ -19,6 +19,8 @@ use crate::rights::{Keyed, NOW};
 
 const DOCUMENTS: usize = 6;
 const ROUNDS: u64 = 25;
+/// Files of so many versions are asked for in each round; of all, a round would take longer and longer.
+const FILES: usize = 12;
 /// How many rounds are tried instead, for a long run.
 const ROUNDS_WANTED: &str = "TRIBUTARY_CANARY_ROUNDS";
 
@@ -306,6 +308,8 @@ impl World {
         let query = id(number).replace('/', "%2F");
         self.files
             .push((number, format!("{path}?document={query}")));
+        let surplus = self.files.len().saturating_sub(FILES);
+        self.files.drain(..surplus);
         document.metadata = BTreeMap::from([
             (TABLES_DATABASE.to_owned(), tables),
             ("summary".to_owned(), word.to_owned()),
@@ -383,7 +387,7 @@ impl World {
             (
                 "POST",
                 "/v1/questions/explain".to_owned(),
-                Some(json!({"question": "What is the secret budget?"})),
+                Some(json!({"kind": "text", "question": "What is the secret budget?"})),
             ),
             (
                 "POST",
@@ -766,6 +770,67 @@ async fn narrower_rights_hold_from_the_publication_on_and_wider_ones_wait() {
     let withheld = told(&world, word(3, 5)).await;
     let absent = told(&world, word(4, 5)).await;
     assert_eq!(withheld, absent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_claimed_of_a_filter_while_what_may_meet_it_is_withheld() {
+    let mut world = World::start(DocumentsWithoutAccess::Administrators).await;
+    world.write(1, 5, for_group("a"), None).await;
+    let key = world.readers[1].key.clone();
+    let claimed = async |world: &World, path: &str, filter: Value| {
+        let asked = json!({"query": "budget", "filter": filter});
+        let answer = world.ask(&key, "POST", path, Some(asked)).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()["unmet_filter"].clone()
+    };
+    // No document is code or an interface.
+    let code = json!({"sources": ["wiki"]});
+    let api = json!({"sources": ["wiki"], "kinds": ["api"]});
+    let both = [("/v1/code/search", code), ("/v1/search", api)];
+    for (path, filter) in &both {
+        let unmet = claimed(&world, path, filter.clone()).await;
+        assert_eq!(unmet["values"], json!([]), "{path}");
+    }
+    world.write(2, 5, for_group("a"), None).await;
+    world.publish(2, 6, for_group("c"), None).await;
+    for (path, filter) in &both {
+        let unmet = claimed(&world, path, filter.clone()).await;
+        assert!(unmet.is_null(), "{path}: {unmet}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_is_listed_to_nobody_whom_a_newer_version_refused() {
+    let mut world = World::start(DocumentsWithoutAccess::Administrators).await;
+    let key = world.readers[1].key.clone();
+    let listed = async |world: &World, number: usize| {
+        let path = "/v1/documents?state=deleted&limit=100";
+        let answer = world.ask(&key, "GET", path, None).await;
+        answer.body.contains(&word(number, 5))
+    };
+    for number in [1, 2] {
+        world.write(number, 5, for_group("a"), None).await;
+    }
+    world.publish(2, 6, for_group("c"), None).await;
+    let rights_of_the_index = |number: usize| DocumentHeader {
+        document_id: id(number),
+        version: 7,
+        source: "wiki".to_owned(),
+        title: word(number, 5),
+        fingerprint: "f".to_owned(),
+        attributes: tributary_schemas::Attributes {
+            access: for_group("a"),
+            ..tributary_schemas::Attributes::default()
+        },
+        ..DocumentHeader::default()
+    };
+    for number in [1, 2] {
+        let kept = &world.keyed.server.kept;
+        let header = rights_of_the_index(number);
+        kept.report_document(&header, State::Deleted).await;
+    }
+    assert!(listed(&world, 1).await);
+    assert!(!listed(&world, 2).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

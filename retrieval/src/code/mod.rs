@@ -104,7 +104,7 @@ impl Retriever {
         let is_empty = files.is_empty() && found.is_empty();
         let unmet_filter = match is_empty {
             true => {
-                let is_certain = search.vectors.is_some();
+                let is_certain = search.vectors.is_some() && !principal.may_be_withheld();
                 self.unmet_code_filter(&request.filter, principal, is_certain)
                     .await?
             }
@@ -151,7 +151,7 @@ impl Retriever {
     }
 
     /// What of a filter no document meets, where nothing was found. `is_certain` says that vectors
-    /// found no code under it either.
+    /// found no code under it either, and that nothing they found was withheld.
     async fn unmet_code_filter(
         &self,
         wishes: &Filter,

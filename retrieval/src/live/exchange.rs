@@ -167,7 +167,7 @@ pub fn address(config: &LiveConfig) -> Result<Url> {
 fn key(config: &LiveConfig) -> Result<Option<HeaderValue>> {
     let key = match (config.api_key.reveal(), config.api_key_file.as_str()) {
         ("", "") => return Ok(None),
-        ("", file) => std::fs::read_to_string(file)
+        ("", file) => tributary_schemas::files::read_to_string(file)
             .map_err(|error| invalid("api_key_file", format!("{file} cannot be read: {error}")))?,
         (key, _) => key.to_owned(),
     };

@@ -311,7 +311,7 @@ impl Config {
             return Err(Error::new(ErrorKind::Invalid, problem));
         }
         if !self.password_file.is_empty() {
-            let read = std::fs::read_to_string(&self.password_file);
+            let read = tributary_schemas::files::read_to_string(&self.password_file);
             let text = read.map_err(|error| {
                 Error::io(
                     format_args!(

@@ -1,7 +1,6 @@
 //! When keys were used last. A file of its own, so that a server never writes that of the keys.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use tributary_schemas::{Error, ErrorKind, Result};
@@ -16,7 +15,7 @@ pub type LastUsed = BTreeMap<String, i64>;
 /// What is known; nothing where the file is not there.
 pub(super) fn read(folder: &Path) -> Result<LastUsed> {
     let path = folder.join(NAME);
-    match fs::read(&path) {
+    match tributary_schemas::files::read(&path) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
             let message = format!("{} cannot be read: {error}", path.display());
             Error::new(ErrorKind::Corrupt, message)

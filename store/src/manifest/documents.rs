@@ -15,6 +15,7 @@ use super::changes::Changes;
 use super::given_time::GivenTime;
 use super::list::{ListQuery, Listing, Selected};
 use super::reconcile::{on_the_way, reconcile};
+use super::standing::Standing;
 use super::table::{DocumentRow, DocumentTable};
 use super::tally::Tallies;
 use super::versions::{Claim, VersionRule, Versions};
@@ -229,16 +230,26 @@ impl Documents {
     /// names like it, `Invalid` where several documents are called so. To a viewer, what they may
     /// not see is not there, as if it never had been.
     pub async fn resolve(&self, name: &str, viewer: Option<&Viewer>) -> Result<String> {
-        self.table.catch_up(&self.topics).await?;
-        let is_seen = match viewer {
-            None => self.table.has(name),
-            Some(viewer) => self.table.get(name).is_some_and(|row| row.is_seen(viewer)),
+        let viewer = viewer.cloned();
+        let sees = move |standing: Standing<'_>| {
+            let viewer = viewer.as_ref();
+            viewer.is_none_or(|viewer| standing.is_seen(viewer))
         };
-        if is_seen {
+        self.resolve_where(name, sees).await
+    }
+
+    /// The same of documents of which this holds; all others are not there.
+    pub async fn resolve_where(
+        &self,
+        name: &str,
+        sees: impl Fn(Standing<'_>) -> bool + Send + 'static,
+    ) -> Result<String> {
+        self.table.catch_up(&self.topics).await?;
+        if self.table.has_where(name, &sees) {
             return Ok(name.to_owned());
         }
-        let (wanted, viewer) = (name.to_owned(), viewer.cloned());
-        self.look_through(move |table| names::find(table, &wanted, viewer.as_ref()).id(&wanted))
+        let wanted = name.to_owned();
+        self.look_through(move |table| names::find(table, &wanted, sees).id(&wanted))
             .await?
     }
 
@@ -268,6 +279,17 @@ impl Documents {
         document_ids
             .iter()
             .map(|document_id| self.table.get(document_id))
+            .collect()
+    }
+
+    /// The same of those of which this holds; others are looked at no further than what is not there.
+    pub fn get_many_where(
+        &self,
+        document_ids: &[String],
+        sees: impl Fn(Standing<'_>) -> bool,
+    ) -> Vec<Option<DocumentRow>> {
+        let ids = document_ids.iter();
+        ids.map(|document_id| self.table.get_where(document_id, &sees))
             .collect()
     }
 

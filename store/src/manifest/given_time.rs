@@ -141,7 +141,7 @@ fn read_plausible(folder: &Path, rule: VersionRule, now_ms: i64) -> Result<u64> 
 /// 0 where there is none.
 fn read(folder: &Path) -> Result<u64> {
     let path = file(folder);
-    let json = match std::fs::read(&path) {
+    let json = match tributary_schemas::files::read(&path) {
         Ok(json) => json,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
         Err(error) => {

@@ -252,7 +252,7 @@ impl<'a> Conditions<'a> {
     /// Those that need no labels.
     fn meets(&self, glance: &Glance<'_>) -> bool {
         let filter = self.filter;
-        meets(&filter.viewer, |viewer| viewer.sees_rights(glance.rights))
+        meets(&filter.viewer, |viewer| glance.standing.is_seen(viewer))
             && meets(&filter.state, |state| glance.state == *state)
             && meets(&filter.searchable, |wanted| glance.is_searchable == *wanted)
             && meets(&filter.degraded, |wanted| glance.is_degraded == *wanted)

@@ -12,12 +12,15 @@ pub mod names;
 pub mod reconcile;
 pub mod restating;
 mod rows;
+mod standing;
 pub mod table;
 pub mod tally;
 mod texts;
 pub mod unchanged;
 pub mod versions;
 mod view;
+
+pub use standing::Standing;
 
 use serde_json::Value;
 use tributary_schemas::id::MAXIMUM_DOCUMENT_ID_BYTES;

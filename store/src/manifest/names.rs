@@ -3,9 +3,10 @@
 
 use std::cmp::Reverse;
 
-use tributary_schemas::{Error, ErrorKind, State, Viewer, limits};
+use tributary_schemas::{Error, ErrorKind, State, limits};
 
 use super::rows::Glance;
+use super::standing::Standing;
 use super::table::DocumentTable;
 
 /// Names that are proposed for one that nothing has.
@@ -27,14 +28,18 @@ pub(super) enum Named {
     None(Vec<String>),
 }
 
-/// The document of this source and path, of those that the viewer may see. One that is deleted has
+/// The document of this source and path, of those that may be seen. One that is deleted has
 /// the name only where no other has.
-pub(super) fn find(table: &DocumentTable, name: &str, viewer: Option<&Viewer>) -> Named {
+pub(super) fn find(
+    table: &DocumentTable,
+    name: &str,
+    sees: impl Fn(Standing<'_>) -> bool,
+) -> Named {
     let (mut present, mut deleted) = (Vec::new(), Vec::new());
     // Without a slash it cannot be one.
     if name.contains('/') {
         table.glance(|glance| {
-            if is_name(name, &glance) && is_seen(&glance, viewer) {
+            if is_name(name, &glance) && sees(glance.standing) {
                 let found = match glance.state {
                     State::Deleted => &mut deleted,
                     _ => &mut present,
@@ -45,7 +50,7 @@ pub(super) fn find(table: &DocumentTable, name: &str, viewer: Option<&Viewer>) -
     }
     let found = if present.is_empty() { deleted } else { present };
     match found.len() {
-        0 => Named::None(alike(table, name, viewer)),
+        0 => Named::None(alike(table, name, sees)),
         1 => Named::One(found.into_iter().collect()),
         _ => Named::Several(found),
     }
@@ -58,11 +63,7 @@ fn is_name(name: &str, glance: &Glance<'_>) -> bool {
     path == Some(glance.source_path)
 }
 
-fn is_seen(glance: &Glance<'_>, viewer: Option<&Viewer>) -> bool {
-    viewer.is_none_or(|viewer| viewer.sees_rights(glance.rights))
-}
-
-fn alike(table: &DocumentTable, name: &str, viewer: Option<&Viewer>) -> Vec<String> {
+fn alike(table: &DocumentTable, name: &str, sees: impl Fn(Standing<'_>) -> bool) -> Vec<String> {
     if name.len() > LONGEST_NAME {
         return Vec::new();
     }
@@ -70,7 +71,7 @@ fn alike(table: &DocumentTable, name: &str, viewer: Option<&Viewer>) -> Vec<Stri
     let mut best: Vec<(Reverse<usize>, String)> = Vec::new();
     table.glance(|glance| {
         let is_named = !glance.source_path.is_empty() && glance.state != State::Deleted;
-        if !is_named || !is_seen(&glance, viewer) {
+        if !is_named || !sees(glance.standing) {
             return;
         }
         let place = format!("{}/{}", glance.source, glance.source_path);
@@ -189,13 +190,13 @@ mod tests {
             ("gone/x.md", Named::One("7".into())),
         ];
         for (name, expected) in cases {
-            assert_eq!(find(&table(), name, None), expected, "{name}");
+            assert_eq!(find(&table(), name, |_| true), expected, "{name}");
         }
     }
 
     #[test]
     fn names_like_an_unknown_one_are_proposed() {
-        let near = |name: &str| match find(&table(), name, None) {
+        let near = |name: &str| match find(&table(), name, |_| true) {
             Named::None(near) => near,
             found => vec![format!("{found:?}")],
         };

@@ -96,8 +96,11 @@ pub(super) fn says_all(report: &DocumentState, row: &DocumentRow) -> bool {
         return is_the_latest && is_named;
     }
     let said = IndexedVersion::reported_by(report).map(|indexed| indexed.version);
-    let has_rights = is_settled(report.state, report.indexed_version)
-        || report.newest_rights() == row.latest.newest_rights();
+    let has_rights = match report.state {
+        State::Deleted => report.published_rights == row.latest.published_rights,
+        state if is_settled(state, report.indexed_version) => true,
+        _ => report.newest_rights() == row.latest.newest_rights(),
+    };
     is_the_latest
         && is_named
         && has_rights

@@ -14,6 +14,7 @@ use super::changes::Changes;
 use super::list::{ListQuery, Selected, Selection};
 use super::restating::says_all;
 use super::rows::{Glance, ROWS_AT_ONCE, Rows};
+use super::standing::Standing;
 use super::view::{Applied, Fold, GROUP, View, ended};
 use crate::event_log::topics::Topics;
 use crate::event_log::{Position, StoredRecord, message};
@@ -44,7 +45,16 @@ impl DocumentRow {
 
     /// Whether a viewer may see it: what its newest report says decides.
     pub fn is_seen(&self, viewer: &Viewer) -> bool {
-        viewer.sees_rights(self.latest.rights.as_ref())
+        self.standing().is_seen(viewer)
+    }
+
+    /// What decides who sees it.
+    pub fn standing(&self) -> Standing<'_> {
+        Standing {
+            source: &self.latest.source,
+            rights: self.latest.rights.as_ref(),
+            published: self.latest.published_rights.as_ref(),
+        }
     }
 }
 
@@ -204,6 +214,21 @@ impl DocumentTable {
     /// What is known of a document.
     pub fn get(&self, document_id: &str) -> Option<DocumentRow> {
         self.read(|rows| rows.get(document_id))
+    }
+
+    /// The same, if this holds of where it stands; takes as long where it does not as where there
+    /// is no such document.
+    pub fn get_where(
+        &self,
+        document_id: &str,
+        sees: impl FnOnce(Standing<'_>) -> bool,
+    ) -> Option<DocumentRow> {
+        self.read(|rows| rows.get_where(document_id, sees))
+    }
+
+    /// Whether there is a document of this id of which this holds.
+    pub fn has_where(&self, document_id: &str, sees: impl FnOnce(Standing<'_>) -> bool) -> bool {
+        self.read(|rows| rows.has_where(document_id, sees))
     }
 
     /// Whether a document of this id was ever accepted.
@@ -420,11 +445,25 @@ pub(super) fn is_settled(state: State, stays: Option<u64>) -> bool {
     }
 }
 
-/// A report that says nothing of rights, as of what could not be read, takes none back.
+/// A report that says nothing of rights, as of what could not be read, takes none back. That of a
+/// deletion has those of the version that was in the index: whoever a newer one refused is not told
+/// of that one, either.
 fn keep_rights(latest: &mut DocumentState, previous: &DocumentState) {
+    let is_deleted = latest.state == State::Deleted;
     let is_settled = is_settled(latest.state, latest.indexed_version);
-    if !is_settled && latest.newest_rights().is_none() {
+    if is_deleted && latest.published_rights.is_none() {
+        latest.published_rights = refused_before(previous).cloned();
+    } else if !is_settled && latest.newest_rights().is_none() {
         latest.published_rights = previous.newest_rights().cloned();
+    }
+}
+
+/// Rights of a version that the index did not have yet, or that were kept with a deletion.
+fn refused_before(previous: &DocumentState) -> Option<&DocumentRights> {
+    match is_settled(previous.state, previous.indexed_version) {
+        false => previous.newest_rights(),
+        true if previous.state == State::Deleted => previous.published_rights.as_ref(),
+        true => None,
     }
 }
 
@@ -493,7 +532,7 @@ fn supersedes(new: &DocumentState, old: &DocumentState) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use tributary_schemas::DocumentHeader;
+    use tributary_schemas::{Access, DocumentHeader};
 
     use super::*;
     use crate::blobs::Blobs;
@@ -620,6 +659,53 @@ mod tests {
             let on_the_way = DocumentTable::with_reports(&reports).on_the_way("d");
             let level = on_the_way.map(|rights| rights.security_level);
             assert_eq!(level, expected, "{reports:?}");
+        }
+    }
+
+    #[test]
+    fn a_deletion_is_told_to_nobody_whom_a_newer_version_refused() {
+        let with_level = |version, state_now, security_level| {
+            let access = Some(Access::default());
+            DocumentState {
+                rights: Some(DocumentRights {
+                    access,
+                    ..level(security_level)
+                }),
+                ..state(version, state_now)
+            }
+        };
+        let accepted = |version, security_level| DocumentState {
+            fingerprint: String::new(),
+            published_rights: with_level(version, State::Accepted, security_level).rights,
+            rights: None,
+            ..state(version, State::Accepted)
+        };
+        let deletion = DocumentState {
+            fingerprint: String::new(),
+            rights: None,
+            ..state(3, State::Accepted)
+        };
+        let indexed = with_level(1, State::Indexed, 0);
+        let deleted = with_level(3, State::Deleted, 0);
+        let ways = [
+            (vec![indexed.clone()], true),
+            (vec![indexed.clone(), deletion.clone()], true),
+            (
+                vec![indexed.clone(), accepted(2, 5), deletion.clone()],
+                false,
+            ),
+            (vec![with_level(2, State::Indexed, 5)], true),
+            // It comes again, after a crash.
+            (
+                vec![indexed, accepted(2, 5), deletion, deleted.clone()],
+                false,
+            ),
+        ];
+        for (mut reports, is_seen) in ways {
+            reports.push(deleted.clone());
+            let row = row_after(&reports);
+            assert_eq!(row.latest.state, State::Deleted);
+            assert_eq!(row.is_seen(&Viewer::default()), is_seen, "{reports:?}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_schemas::{Error, ErrorKind, Result, files};
 
 use super::candidates::first_of_each;
 use super::{Candidate, Verdict, Verdicts};
@@ -21,7 +21,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// The text of a file, without the byte order mark that some editors put first.
 pub fn read_text(file: &Path) -> Result<String> {
     let failed = |error: io::Error| Error::io(format!("cannot read {}", file.display()), &error);
-    let mut text = fs::read_to_string(file).map_err(failed)?;
+    let mut text = files::read_to_string(file).map_err(failed)?;
     if text.starts_with('\u{feff}') {
         text.drain(..'\u{feff}'.len_utf8());
     }
@@ -57,7 +57,7 @@ pub fn read_verdicts(files: &[PathBuf]) -> Result<Verdicts> {
     for file in files {
         let name = file.display().to_string();
         let failed = |error: io::Error| Error::io(format!("cannot read {name}"), &error);
-        let content = fs::read(file).map_err(failed)?;
+        let content = files::read(file).map_err(failed)?;
         verdicts.read(&name, &without_torn_lines(&name, &content)?)?;
     }
     Ok(verdicts)

@@ -82,7 +82,7 @@ impl ChunkStep {
             let (name, path) = (&self.name, path.display());
             format!("source profile {profile}: chunk step {name}: cannot read {path}")
         };
-        let text = std::fs::read_to_string(&path);
+        let text = tributary_schemas::files::read_to_string(&path);
         text.map(Some)
             .map_err(|error| Error::io(what(), &error).with_hint(FILE_HINT))
     }

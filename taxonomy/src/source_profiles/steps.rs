@@ -88,7 +88,8 @@ impl CleanerStep {
 
     fn read(&self, profile: &str, path: &Path, hint: &str) -> Result<String> {
         let what = || format!("{}: cannot read {}", self.place(profile), path.display());
-        std::fs::read_to_string(path).map_err(|error| Error::io(what(), &error).with_hint(hint))
+        tributary_schemas::files::read_to_string(path)
+            .map_err(|error| Error::io(what(), &error).with_hint(hint))
     }
 }
 

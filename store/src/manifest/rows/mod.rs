@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tributary_schemas::{DocumentRights, DocumentState, Labels, Lineage, StageTime, State};
 
+use super::standing::Standing;
 use super::table::{DocumentRow, IndexedVersion, is_settled};
 use super::texts::{Common, SWEEP_AT_LEAST, Texts};
 
@@ -56,8 +57,8 @@ pub(super) struct Glance<'a> {
     pub indexed_at_ms: Option<i64>,
     /// Of what is indexed, as far as they are known.
     pub labels: Option<&'a Labels>,
-    /// Who may see it, of the newest report.
-    pub rights: Option<&'a DocumentRights>,
+    /// Who may see it, by the newest report.
+    pub standing: Standing<'a>,
 }
 
 /// Values that many rows have.
@@ -144,6 +145,23 @@ impl Rows {
         self.packed
             .get(document_id)
             .map(|packed| packed.unpack(document_id))
+    }
+
+    /// One row, if this holds of where it stands.
+    pub fn get_where(
+        &self,
+        document_id: &str,
+        sees: impl FnOnce(Standing<'_>) -> bool,
+    ) -> Option<DocumentRow> {
+        let packed = self.packed.get(document_id);
+        let packed = packed.filter(|packed| sees(packed.standing()))?;
+        Some(packed.unpack(document_id))
+    }
+
+    /// Whether there is a row of which this holds.
+    pub fn has_where(&self, document_id: &str, sees: impl FnOnce(Standing<'_>) -> bool) -> bool {
+        let packed = self.packed.get(document_id);
+        packed.is_some_and(|packed| sees(packed.standing()))
     }
 
     /// Whether there is such a row.
@@ -398,7 +416,15 @@ impl Packed {
             reason: self.reason.as_deref(),
             indexed_at_ms: self.indexed.as_ref().and_then(Indexed::since),
             labels,
+            standing: self.standing(),
+        }
+    }
+
+    fn standing(&self) -> Standing<'_> {
+        Standing {
+            source: &self.source,
             rights: self.rights.as_deref(),
+            published: self.published_rights.as_deref(),
         }
     }
 

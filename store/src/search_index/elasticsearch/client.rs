@@ -264,7 +264,7 @@ fn certificate(file: &str) -> Result<Certificate> {
             format!("store.search_index.elasticsearch.ca_file: {file}: {error}"),
         )
     };
-    let pem = std::fs::read(file).map_err(|error| wrong(&error))?;
+    let pem = tributary_schemas::files::read(file).map_err(|error| wrong(&error))?;
     Certificate::from_pem(&pem).map_err(|error| wrong(&error))
 }
 
@@ -297,7 +297,7 @@ fn decode<T: DeserializeOwned>(what: &str, bytes: &[u8]) -> Result<T> {
 }
 
 fn secret(key: &str, path: &str) -> Result<String> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = tributary_schemas::files::read_to_string(path).map_err(|error| {
         Error::new(
             ErrorKind::Invalid,
             format!("store.search_index.elasticsearch.{key}: cannot read {path}: {error}"),

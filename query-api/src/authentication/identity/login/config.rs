@@ -1,6 +1,5 @@
 //! Settings of signing in on the page, `[query_api.server.identity.login]`.
 
-use std::path::Path;
 
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
@@ -85,7 +84,7 @@ impl LoginConfig {
         if file.is_empty() {
             return Ok(None);
         }
-        let secret = std::fs::read_to_string(Path::new(file));
+        let secret = tributary_schemas::files::read_to_string(file);
         let secret = secret
             .map_err(|error| Error::io(format!("{SECTION}.client_secret_file {file}"), &error))?;
         Ok(Some(secret.trim().to_owned()))
