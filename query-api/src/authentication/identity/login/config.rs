@@ -1,6 +1,5 @@
 //! Settings of signing in on the page, `[query_api.server.identity.login]`.
 
-
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use tributary_models::http_client::is_this_machine;
