@@ -1,6 +1,7 @@
 //! Written by `eval/workloads/conversion/render/fit.py`, which says on what they were fitted.
 
 /// What each number for a heading counts; above 0 in sum is a heading.
+#[allow(clippy::approx_constant)]
 pub(super) const WEIGHTS: [(&str, f32); 53] = [
     ("always", -2.67),
     ("larger", 0.00),

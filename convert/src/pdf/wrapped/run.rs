@@ -128,7 +128,7 @@ impl Run {
                     .get(*at)
                     .is_some_and(|column| overlaps(*column, piece.area))
             });
-            match (homes.next(), homes.last()) {
+            match (homes.next(), homes.next_back()) {
                 (Some(home), None) => {
                     if let Some(column) = next.get_mut(home) {
                         *column = column.joined(piece.area);

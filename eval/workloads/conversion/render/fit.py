@@ -132,7 +132,7 @@ def main():
     for group in sorted(set(groups)):
         figures(f"with {group}", rows[groups == group], wanted[groups == group], found)
     print("//! Written by `eval/workloads/conversion/render/fit.py`, which says on what they were fitted.\n")
-    print(f"/// What each number for a heading counts; above 0 in sum is a heading.\npub(super) const WEIGHTS: [(&str, f32); {len(names)}] = [")
+    print(f"/// What each number for a heading counts; above 0 in sum is a heading.\n#[allow(clippy::approx_constant)]\npub(super) const WEIGHTS: [(&str, f32); {len(names)}] = [")
     for name, weight in zip(names, found):
         print(f'    ("{name}", {weight:.2f}),')
     print("];")
