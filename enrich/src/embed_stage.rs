@@ -120,8 +120,8 @@ pub fn embedding_text(
     }
 }
 
-/// Hash of what shapes embedding texts and what is kept of them, beside the chunk; `lineage.embedding`. 16 hexadecimal
-/// digits.
+/// Hash of what shapes embedding texts beside the chunk, and of what is kept of them;
+/// `lineage.embedding`. 16 hexadecimal digits.
 pub fn fingerprint(config: &EmbedConfig) -> String {
     let mut settings = format!(
         "{CODE_VERSION}/{}/{}/{}",
