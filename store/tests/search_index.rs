@@ -431,7 +431,9 @@ async fn another_format_is_told() {
             .join(name);
         let text = std::fs::read_to_string(&path).unwrap();
         let (json, _) = text.split_once("\n#crc32").unwrap();
-        std::fs::write(&path, json.replace("\"format\": 2", "\"format\": 3")).unwrap();
+        let other = json.replace("\"format\": 3", "\"format\": 4");
+        assert_ne!(other, json);
+        std::fs::write(&path, other).unwrap();
     }
     assert_eq!(
         EmbeddedIndex::open(folder.path(), config())
