@@ -373,26 +373,6 @@ async fn a_question_in_another_language_is_searched_for_by_what_its_terms_are_ca
     assert!(without.hits.iter().all(|hit| hit.scores["keyword"] == 0.0));
 }
 
-#[tokio::test]
-async fn a_term_counts_by_its_best_name_however_many_it_has() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("glossary.txt");
-    let terms = "线程\t-\tthread\n页面\t-\tpages; list; frees; one\n唤醒\t-\twakes\n";
-    std::fs::write(&file, terms).unwrap();
-    let mut config = common::config();
-    config.code.glossary_files = vec![file];
-    let retriever = common::retriever_with(filled().await, config);
-    let response = found(&retriever, json!({"query": "谁唤醒处理页面的线程"})).await;
-    let keyword = |function: &str| {
-        let mut hits = response.hits.iter();
-        hits.find(|hit| hit.function == function).unwrap().scores["keyword"]
-    };
-    // The one has three terms, the other four names of one term.
-    assert_eq!(keyword("wake_reclaimer"), 1.0);
-    assert!(keyword("shrink_list") < 0.7);
-    assert_eq!(functions(&response)[0], "wake_reclaimer");
-}
-
 /// Cannot embed.
 struct Away;
 
