@@ -137,9 +137,13 @@ fn replace(source: &Source) -> Operation {
 }
 
 async fn filled() -> Arc<MemoryIndex> {
+    filled_with(SOURCES).await
+}
+
+async fn filled_with(sources: &[Source]) -> Arc<MemoryIndex> {
     let index = Arc::new(MemoryIndex::default());
     common::fill(index.as_ref()).await;
-    let operations = SOURCES.iter().map(replace).collect();
+    let operations = sources.iter().map(replace).collect();
     index.write(common::GENERATION, operations).await.unwrap();
     index
 }
@@ -371,6 +375,40 @@ async fn a_question_in_another_language_is_searched_for_by_what_its_terms_are_ca
     let without = found(&retriever().await, question).await;
     assert!(without.glossary.is_empty());
     assert!(without.hits.iter().all(|hit| hit.scores["keyword"] == 0.0));
+}
+
+#[tokio::test]
+async fn a_term_counts_by_its_best_name_however_many_it_has() {
+    // Each word stands in two of them.
+    let functions: &[(&str, &str)] = &[
+        ("three_terms", "thread wakes page"),
+        ("four_names", "page list frees inactive"),
+        ("first_filler", "thread list"),
+        ("second_filler", "wakes frees"),
+        ("third_filler", "inactive"),
+    ];
+    let source = Source {
+        path: "mm/vmscan.c",
+        part: "mm",
+        set: "kernel",
+        summary: "Reclaim.",
+        functions,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("glossary.txt");
+    let terms = "线程\t-\tthread\n页面\t-\tpage; list; frees; inactive\n唤醒\t-\twakes\n";
+    std::fs::write(&file, terms).unwrap();
+    let mut config = common::config();
+    config.code.glossary_files = vec![file];
+    let retriever = common::retriever_with(filled_with(&[source]).await, config);
+    let response = found(&retriever, json!({"query": "谁唤醒处理页面的线程"})).await;
+    let keyword = |function: &str| {
+        let mut hits = response.hits.iter();
+        hits.find(|hit| hit.function == function).unwrap().scores["keyword"]
+    };
+    assert_eq!(keyword("three_terms"), 1.0);
+    assert!(keyword("four_names") < 0.5, "{}", keyword("four_names"));
+    assert_eq!(self::functions(&response)[0], "three_terms");
 }
 
 /// Cannot embed.
