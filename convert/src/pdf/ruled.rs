@@ -11,10 +11,12 @@ use super::tables::{self, Table};
 /// How far the ends of the lines of one table may differ, in points.
 const SAME_END: f32 = 2.5;
 
-/// Fewest lines of a table, its narrowest width in points, and the widest text of a very high row,
-/// relative to the table.
+/// Fewest lines of a table, its narrowest width and usual height of a row in points; for higher rows
+/// the fewest pieces of their first line, and the widest text, relative to the table.
 const MINIMUM_RULES: usize = 3;
 const MINIMUM_WIDTH: f32 = 60.0;
+const MAXIMUM_ROW: f32 = 160.0;
+const MINIMUM_PIECES: usize = 3;
 const WIDEST_TEXT: f32 = 0.75;
 
 /// How much higher than the usual row what stands between two tables is, relative and in points.
@@ -112,7 +114,7 @@ fn tables_of(stack: &[Rule], segments: &[Segment]) -> Vec<Vec<Rule>> {
         .collect();
     gaps.sort_by(f32::total_cmp);
     let usual = gaps.get(gaps.len() / 2).copied().unwrap_or_default();
-    let widest = (WIDE_GAP * usual).max(MINIMUM_WIDE_GAP);
+    let widest = (WIDE_GAP * usual).max(MINIMUM_WIDE_GAP).min(MAXIMUM_ROW);
     stack
         .chunk_by(|above, below| below.at - above.at <= widest || is_row(above, below, segments))
         .map(<[Rule]>::to_vec)
@@ -138,7 +140,7 @@ fn is_row(above: &Rule, below: &Rule, segments: &[Segment]) -> bool {
         .filter(|segment| segment.area.shared_height(first.area) > 0.5 * first.area.height());
     let widest = WIDEST_TEXT * (above.to - above.from);
     first.area.top - above.at < first.area.height()
-        && beside.count() >= 2
+        && beside.count() >= MINIMUM_PIECES
         && inside.iter().all(|segment| segment.area.width() <= widest)
 }
 

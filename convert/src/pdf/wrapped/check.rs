@@ -22,8 +22,10 @@ const BROKEN_SHARE: f32 = 0.8;
 /// Share of the rows that begin with the sign of an item from which they are a list.
 const LIST_SHARE: f32 = 0.4;
 
-/// Most characters of a cell of the first column of two, on average; Chinese ones count twice.
-const MAXIMUM_LABEL: usize = 45;
+/// Most characters of a cell of the first column of two, on average (Chinese ones count twice), and
+/// share of these cells that have one line: text beside text is longer.
+const MAXIMUM_LABEL: usize = 30;
+const ONE_LINE_SHARE: f32 = 0.7;
 
 /// How exactly cells stand at the top, in the middle or at the bottom of their row, in sizes.
 const SAME_HEIGHT: f32 = 0.35;
@@ -101,7 +103,9 @@ fn has_labels(rows: &[Vec<Cell>]) -> bool {
     let first = || rows.iter().flatten().filter(|cell| cell.column == 0);
     let pieces = first().flat_map(|cell| &cell.lines);
     let characters: usize = pieces.map(|piece| piece.characters + piece.wide).sum();
+    let one_line = first().filter(|cell| cell.lines.len() == 1).count();
     characters <= MAXIMUM_LABEL * first().count()
+        && share(one_line, first().count()) >= ONE_LINE_SHARE
 }
 
 /// Share of the pieces that share the left edge, the right edge or the middle of their column.
