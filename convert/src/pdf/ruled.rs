@@ -114,7 +114,7 @@ fn tables_of(stack: &[Rule], segments: &[Segment]) -> Vec<Vec<Rule>> {
         .collect();
     gaps.sort_by(f32::total_cmp);
     let usual = gaps.get(gaps.len() / 2).copied().unwrap_or_default();
-    let widest = (WIDE_GAP * usual).max(MINIMUM_WIDE_GAP).min(MAXIMUM_ROW);
+    let widest = (WIDE_GAP * usual).clamp(MINIMUM_WIDE_GAP, MAXIMUM_ROW);
     stack
         .chunk_by(|above, below| below.at - above.at <= widest || is_row(above, below, segments))
         .map(<[Rule]>::to_vec)
