@@ -275,7 +275,8 @@ fn english_name(term: &str) -> Option<&str> {
 
 /// Whether words can be the name of a thing: few, and none that stands for something else.
 fn is_name(term: &str) -> bool {
-    (1..=LONGEST_NAME).contains(&half_words(term)) && vague_referent(term).is_none()
+    let is_whole = !term.contains(['|', '=', '#']) && !term.ends_with(['是', '为', '的']);
+    (1..=LONGEST_NAME).contains(&half_words(term)) && is_whole && vague_referent(term).is_none()
 }
 
 /// Whether words say enough to ask with, and are no more than one asks.
@@ -311,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_sentence_is_asked_for_what_its_form_says() {
-        let cases: [(&str, &[&str]); 25] = [
+        let cases: [(&str, &[&str]); 26] = [
             (
                 "流水线并行是一种将模型按层切分的并行方式。",
                 &["流水线并行是什么？", "什么是将模型按层切分的并行方式？"],
@@ -342,6 +343,7 @@ mod tests {
             ("若要更换证书，请先停止网关。", &["如何更换证书？"]),
             ("当前环境变量为 3 个。", &["环境变量是多少？"]),
             ("设置用于所有节点。", &[]),
+            ("更新服务是用于下载补丁的程序。", &[]),
             ("它用于计算评分。", &[]),
             ("如果这样，则需要先清理旧的段。", &[]),
             ("今天天气很好，我们去散步。", &[]),

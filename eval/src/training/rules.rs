@@ -159,7 +159,8 @@ fn of_title(title: &str, language: Language) -> String {
     let is_question =
         title.ends_with(['?', '？']) || asks.iter().any(|word| lower.starts_with(word));
     let first = lower.split(' ').next().unwrap_or_default();
-    let names_text = TEXT_ENDINGS.iter().any(|end| title.ends_with(end));
+    let names_text =
+        TEXT_ENDINGS.iter().any(|end| title.ends_with(end)) || title.starts_with("配置文件");
     let is_english_verb = ENGLISH_VERBS.contains(&first);
     match language {
         _ if is_question => title.to_owned(),
@@ -278,6 +279,7 @@ mod tests {
         let cases = [
             ("安装驱动", "如何安装驱动？"),
             ("安装指南", "安装指南"),
+            ("配置文件操作失败", "配置文件操作失败"),
             ("How does it scale", "How does it scale"),
             ("Configure the antenna", "How to configure the antenna?"),
             ("自动混合精度", "自动混合精度"),
