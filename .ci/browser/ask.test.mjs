@@ -189,6 +189,8 @@ test("a question of another program in the same conversation is told, and the ow
   look();
   await stop(page).click();
   assert.match((await asked).message, /stopped/);
+  // Until the page has read that, it refuses another question and keeps its text.
+  await until("the page knows that it ended", async () => (await stop(page).count()) === 0);
   await field(page).press("Enter");
   await until("it is asked", async () => (await turns(page).count()) === 3);
 });
