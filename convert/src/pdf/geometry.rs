@@ -1,6 +1,9 @@
 //! Boxes in reading coordinates: points (1/72 inch), x to the right, y downwards, turned so that
 //! the text stands upright.
 
+/// How far apart edges are at most that stand below each other, in points.
+pub(super) const SAME_EDGE: f32 = 3.0;
+
 /// A box; `left <= right`, `top <= bottom`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Area {
@@ -101,6 +104,22 @@ impl Turn {
             (top - bottom, right - left)
         }
     }
+}
+
+/// Whether one stands above, on or below the other.
+pub(super) fn share_width(one: Area, other: Area) -> bool {
+    one.left < other.right && other.left < one.right
+}
+
+/// Most boxes whose edges stand below each other.
+pub(super) fn most_aligned(areas: &[Area], edge: fn(Area) -> f32) -> usize {
+    let mut edges: Vec<f32> = areas.iter().map(|area| edge(*area)).collect();
+    edges.sort_by(f32::total_cmp);
+    edges
+        .chunk_by(|one, other| other - one < SAME_EDGE)
+        .map(<[f32]>::len)
+        .max()
+        .unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! place of many pages, and lone numbers of pages. The first page keeps what is no short line apart
 //! from the text (a letterhead is content there), and so do both pages of a document of two. Where
 //! there are too few pages to compare, a head is told by the number of the page at the foot, which
-//! it mirrors. Titles stay: large letters at the top of slides, and of pages unless nearly all have them. What is taken
-//! off is handed back once, for the metadata.
+//! it mirrors. Titles stay: large letters at the top of slides, and of pages unless nearly all have
+//! them. What is taken off is handed back once, for the metadata.
 
 mod text;
 

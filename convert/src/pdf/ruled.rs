@@ -300,23 +300,7 @@ pub(super) fn text(cell: Vec<Segment>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn text_at(words: &str, left: f32, baseline: f32) -> Segment {
-        let area = Area {
-            left,
-            right: left + 5.0 * words.len() as f32,
-            top: baseline - 8.0,
-            bottom: baseline + 2.0,
-        };
-        Segment {
-            text: words.to_owned(),
-            area,
-            baseline,
-            size: 10.0,
-            characters: words.len(),
-            ..Segment::default()
-        }
-    }
+    use crate::pdf::segments::samples::text as text_at;
 
     fn rules(heights: &[f32]) -> Rules {
         let rule = |at: &f32| Rule {

@@ -414,6 +414,30 @@ fn unspaced(text: &str, gaps: &[f32]) -> String {
     out
 }
 
+/// Runs of text for tests.
+#[cfg(test)]
+pub(super) mod samples {
+    use super::{Area, Segment};
+
+    /// A run of text of size 10 at a place, five points to a letter.
+    pub(in crate::pdf) fn text(words: &str, left: f32, baseline: f32) -> Segment {
+        let area = Area {
+            left,
+            right: left + 5.0 * words.len() as f32,
+            top: baseline - 8.0,
+            bottom: baseline + 2.0,
+        };
+        Segment {
+            text: words.to_owned(),
+            area,
+            baseline,
+            size: 10.0,
+            characters: words.len(),
+            ..Segment::default()
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! The cells of rows that share columns: which lines make one row, and the text of each column.
 
-use super::{SAME_EDGE, is_note, step};
-use crate::pdf::geometry::Area;
+use super::{is_note, step};
+use crate::pdf::geometry::{Area, SAME_EDGE};
 use crate::pdf::lines::{self, Line};
 use crate::pdf::segments::Segment;
 

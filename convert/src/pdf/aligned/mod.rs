@@ -8,7 +8,7 @@ mod cells;
 mod prose;
 
 use super::cuts;
-use super::geometry::Area;
+use super::geometry::{Area, SAME_EDGE, most_aligned, share_width};
 use super::segments::Segment;
 use super::tables::{self, Table};
 use crate::slices::part;
@@ -23,9 +23,8 @@ const MINIMUM_ROWS_OF_FOUR: usize = 2;
 /// Most rows of a table on one page.
 const MAXIMUM_ROWS: usize = 400;
 
-/// Share of pieces that must stand below each other, and how exactly, in points.
+/// Share of pieces that must stand below each other.
 const ALIGNED_SHARE: f32 = 0.66;
-const SAME_EDGE: f32 = 3.0;
 
 /// How much larger than the row above a headline is, relative.
 const HEADLINE_SIZE: f32 = 1.12;
@@ -136,7 +135,7 @@ fn with_row(columns: &[Area], row: &[Segment]) -> Option<Vec<Area>> {
         let mut homes = (0..columns.len()).filter(|index| {
             columns
                 .get(*index)
-                .is_some_and(|column| overlaps(*column, segment.area))
+                .is_some_and(|column| share_width(*column, segment.area))
         });
         match (homes.next(), homes.next()) {
             (Some(home), None) if !std::mem::replace(taken.get_mut(home)?, true) => {
@@ -166,10 +165,6 @@ fn with_row(columns: &[Area], row: &[Segment]) -> Option<Vec<Area>> {
 fn spans(columns: &[Area], first: usize, piece: &Segment) -> bool {
     let begins = |column: &Area| (column.left - piece.area.left).abs() < SAME_EDGE;
     columns.len() >= 3 && columns.get(first).is_some_and(begins)
-}
-
-fn overlaps(column: Area, piece: Area) -> bool {
-    column.left < piece.right && piece.left < column.right
 }
 
 /// A single piece that begins with a column other than the first and runs on into the next ones.
@@ -234,7 +229,7 @@ fn edge_share(rows: &[Vec<Segment>], columns: &[Area], only_left: bool) -> f32 {
             .iter()
             .flatten()
             .map(|segment| segment.area)
-            .filter(|area| overlaps(*column, *area))
+            .filter(|area| share_width(*column, *area))
             .collect();
         let of = |edge: fn(Area) -> f32| most_aligned(&pieces, edge);
         let left = of(|area| area.left);
@@ -246,17 +241,6 @@ fn edge_share(rows: &[Vec<Segment>], columns: &[Area], only_left: bool) -> f32 {
         all += pieces.len();
     }
     aligned as f32 / all.max(1) as f32
-}
-
-/// Most pieces that share an edge.
-fn most_aligned(pieces: &[Area], edge: fn(Area) -> f32) -> usize {
-    let mut edges: Vec<f32> = pieces.iter().map(|area| edge(*area)).collect();
-    edges.sort_by(f32::total_cmp);
-    edges
-        .chunk_by(|one, other| other - one < SAME_EDGE)
-        .map(<[f32]>::len)
-        .max()
-        .unwrap_or(0)
 }
 
 /// At least half of the cells have text.

@@ -1,7 +1,7 @@
 //! Rows that share columns and are no table: lists, tables of contents, prose in columns.
 
-use super::{edge_share, overlaps};
-use crate::pdf::geometry::Area;
+use super::edge_share;
+use crate::pdf::geometry::{Area, share_width};
 use crate::pdf::lists;
 use crate::pdf::segments::Segment;
 
@@ -77,7 +77,7 @@ fn full_share(rows: &[Vec<Segment>], columns: &[Area]) -> f32 {
         let pieces = rows
             .iter()
             .flatten()
-            .filter(|piece| overlaps(*column, piece.area));
+            .filter(|piece| share_width(*column, piece.area));
         for piece in pieces {
             all += 1;
             full += usize::from(piece.area.width() > 0.85 * column.width());

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::run::{self, Line, Run, step};
+use crate::pdf::geometry::share_width;
 use crate::slices::part;
 
 /// Least step from line to line within a cell, in sizes.
@@ -68,7 +69,7 @@ fn thresholds(lines: &[Line], run: &Run) -> Vec<f32> {
     for column in &run.columns {
         let is_inside = |line: &&Line| {
             let mut pieces = line.pieces.iter();
-            pieces.any(|piece| run::overlaps(*column, piece.area))
+            pieces.any(|piece| share_width(*column, piece.area))
         };
         let inside: Vec<&Line> = lines.iter().filter(is_inside).collect();
         let pairs = inside.windows(2).filter_map(|pair| match pair {

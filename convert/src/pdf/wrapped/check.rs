@@ -1,8 +1,8 @@
 //! Whether bands of text in columns are the rows of a table.
 
 use super::bands::Band;
-use super::run::{self, Line, SAME_EDGE};
-use crate::pdf::geometry::Area;
+use super::run::{self, Line};
+use crate::pdf::geometry::{Area, most_aligned};
 use crate::pdf::lists::{self, Marker};
 use crate::pdf::segments::Segment;
 use crate::slices::part;
@@ -123,16 +123,6 @@ fn aligned_share<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, columns: usize) 
             .max(of(Area::centre))
     });
     share(aligned.sum(), areas.iter().map(Vec::len).sum())
-}
-
-fn most_aligned(areas: &[Area], edge: fn(Area) -> f32) -> usize {
-    let mut edges: Vec<f32> = areas.iter().map(|area| edge(*area)).collect();
-    edges.sort_by(f32::total_cmp);
-    edges
-        .chunk_by(|one, other| other - one < SAME_EDGE)
-        .map(<[f32]>::len)
-        .max()
-        .unwrap_or(0)
 }
 
 /// Whether bands of three columns or more have their cells in the middle, not at the top.

@@ -1,13 +1,10 @@
 //! Lines of text that share columns.
 
-use crate::pdf::geometry::Area;
+use crate::pdf::geometry::{Area, SAME_EDGE, share_width};
 use crate::pdf::segments::Segment;
 
 /// How far apart the baselines of one line are, in sizes.
 const SAME_LINE: f32 = 0.3;
-
-/// How exactly pieces begin with their column, in points.
-pub(super) const SAME_EDGE: f32 = 3.0;
 
 /// Widest step from line to line, in sizes.
 const MAXIMUM_STEP: f32 = 3.2;
@@ -126,7 +123,7 @@ impl Run {
             let mut homes = (0..self.columns.len()).filter(|at| {
                 self.columns
                     .get(*at)
-                    .is_some_and(|column| overlaps(*column, piece.area))
+                    .is_some_and(|column| share_width(*column, piece.area))
             });
             match (homes.next(), homes.next_back()) {
                 (Some(home), None) => {
@@ -164,15 +161,12 @@ fn begins(columns: &[Area], at: usize, piece: &Segment) -> bool {
         .is_some_and(|column| (column.left - piece.area.left).abs() < SAME_EDGE)
 }
 
-pub(super) fn overlaps(column: Area, piece: Area) -> bool {
-    column.left < piece.right && piece.left < column.right
-}
-
 /// The columns as wide as their pieces in these lines; merged cells do not count.
 pub(super) fn columns(lines: &[Line], columns: &[Area]) -> Vec<Area> {
     let of = |column: &Area| {
         let pieces = lines.iter().flat_map(|line| &line.pieces);
-        let own = pieces.filter(|piece| overlaps(*column, piece.area) && is_in_one(columns, piece));
+        let own =
+            pieces.filter(|piece| share_width(*column, piece.area) && is_in_one(columns, piece));
         Area::around(own.map(|piece| piece.area))
     };
     columns.iter().filter_map(of).collect()
@@ -182,7 +176,7 @@ pub(super) fn columns(lines: &[Line], columns: &[Area]) -> Vec<Area> {
 pub(super) fn is_in_one(columns: &[Area], piece: &Segment) -> bool {
     columns
         .iter()
-        .filter(|column| overlaps(**column, piece.area))
+        .filter(|column| share_width(**column, piece.area))
         .count()
         == 1
 }
@@ -191,7 +185,7 @@ pub(super) fn is_in_one(columns: &[Area], piece: &Segment) -> bool {
 pub(super) fn home(columns: &[Area], piece: &Segment) -> Option<usize> {
     columns
         .iter()
-        .position(|column| overlaps(*column, piece.area))
+        .position(|column| share_width(*column, piece.area))
 }
 
 /// Whether a line is a single piece in larger letters than the line above.

@@ -1,24 +1,7 @@
 //! Tests of tables without lines whose cells wrap.
 
 use super::*;
-
-/// A run of text of size 10 at a place, five points to a letter.
-fn text(words: &str, left: f32, baseline: f32) -> Segment {
-    let area = Area {
-        left,
-        right: left + 5.0 * words.len() as f32,
-        top: baseline - 8.0,
-        bottom: baseline + 2.0,
-    };
-    Segment {
-        text: words.to_owned(),
-        area,
-        baseline,
-        size: 10.0,
-        characters: words.len(),
-        ..Segment::default()
-    }
-}
+use crate::pdf::segments::samples::text;
 
 /// Rows of a name and lines of text, 15 points from row to row and 12 within; `share` of the height
 /// of a row stands above its name.
