@@ -204,7 +204,7 @@ pub fn running_server(path: &Path) -> Option<ServerAddress> {
     if lock.try_lock_shared().is_ok() {
         return None;
     }
-    serde_json::from_slice(&fs::read(path.join("server.json")).ok()?).ok()
+    serde_json::from_slice(&files::read(path.join("server.json")).ok()?).ok()
 }
 
 /// What the server of this folder wants to be shown before it gives a backup; `None` where no
@@ -213,17 +213,16 @@ pub fn read_backup_token(folder: &Path) -> Result<Option<String>> {
     let path = folder.join(BACKUP_TOKEN_FILE);
     let failed =
         |error: std::io::Error| Error::io(format!("cannot read {}", path.display()), &error);
-    let mut file = match File::open(&path) {
+    let found = match fs::metadata(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(failed)?,
+        found => found.map_err(failed)?,
     };
-    if file.metadata().map_err(failed)?.permissions().mode() & 0o077 != 0 {
+    if found.is_file() && found.permissions().mode() & 0o077 != 0 {
         let message = format!("{} can be read by other users", path.display());
         return Err(Error::new(ErrorKind::Denied, message)
             .with_hint("remove it and start the server again: it makes a new one"));
     }
-    let mut token = String::new();
-    file.read_to_string(&mut token).map_err(failed)?;
+    let token = files::read_to_string(&path).map_err(failed)?;
     Ok(Some(token).filter(|token| !token.is_empty()))
 }
 
@@ -582,6 +581,19 @@ mod tests {
         DataFolder::open(&old, Access::Alone).unwrap();
         assert_eq!(mode(&old), 0o755);
         assert!(is_open_to_others(&old));
+    }
+
+    #[test]
+    fn what_is_no_file_in_the_place_of_the_token_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(BACKUP_TOKEN_FILE);
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+        let refused = read_backup_token(folder.path()).unwrap_err().to_string();
+        assert!(
+            refused.contains("a named pipe is in its place"),
+            "{refused}"
+        );
     }
 
     #[test]

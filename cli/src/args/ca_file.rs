@@ -23,8 +23,8 @@ impl FromStr for CaFile {
 
     fn from_str(text: &str) -> Result<Self> {
         let file = PathBuf::from(text);
-        let bytes =
-            std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let bytes = tributary_schemas::files::read(&file)
+            .with_context(|| format!("cannot read {}", file.display()))?;
         let mut certificates = Vec::new();
         for item in parse_pem(&bytes) {
             let item = item.with_context(|| format!("{} is no PEM file", file.display()))?;

@@ -47,7 +47,7 @@ impl Global {
         let Some(file) = &self.key_file else {
             return Ok(());
         };
-        let text = std::fs::read_to_string(file)
+        let text = tributary_schemas::files::read_to_string(file)
             .with_context(|| format!("cannot read the key file {}", file.display()))?;
         let key = text.parse();
         self.key = Some(key.with_context(|| format!("the key file {}", file.display()))?);

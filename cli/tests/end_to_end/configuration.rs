@@ -141,6 +141,7 @@ fn a_pipe_in_the_place_of_a_file_is_named_and_not_waited_for() {
         "taxonomy.lexicon_files",
         "taxonomy.source_profiles_file",
         "taxonomy.knowledge_sets_file",
+        "query_api.retrieval.code.glossary_files",
     ] {
         let is_list = setting.ends_with("files");
         let value = if is_list { "[\"pipe\"]" } else { "pipe" };
@@ -155,6 +156,11 @@ fn a_pipe_in_the_place_of_a_file_is_named_and_not_waited_for() {
     workspace
         .run(["config", "show"])
         .refused(1, &["tributary.toml", "a named pipe is in its place"]);
+    let workspace = Workspace::new();
+    make_pipe(&workspace, "key");
+    workspace
+        .run(["--key-file", "key", "search", "x"])
+        .refused(1, &["key file key", "a named pipe is in its place"]);
 }
 
 fn make_pipe(workspace: &Workspace, name: &str) {
