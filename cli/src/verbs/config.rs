@@ -79,6 +79,7 @@ pub fn check_domain(config: &Config) -> tributary_schemas::Result<Taxonomy> {
     check_profile_prompts(config, &taxonomy.source_profiles, &prompts)?;
     check_prompts(&taxonomy.knowledge_sets, &prompts)
         .map_err(|error| in_file(&config.taxonomy.knowledge_sets_file, &error))?;
+    config.query_api.retrieval.code.check_files()?;
     chunk_services(config, &taxonomy)
         .map_err(|error| in_file(&config.taxonomy.source_profiles_file, &error))?;
     Ok(taxonomy)

@@ -4,9 +4,11 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use tributary_schemas::Result;
 use tributary_schemas::code_search::GlossaryTerm;
+use tributary_schemas::{Error, Result};
 use tributary_taxonomy::{Lexicon, Synonyms, fold};
+
+use crate::config::CodeConfig;
 
 /// Terms of one question that are looked up; a long text would be all names.
 const MAXIMUM_TERMS: usize = 16;
@@ -33,10 +35,22 @@ pub(super) struct Asked {
     pub searched: String,
 }
 
+impl CodeConfig {
+    /// Reads the files that it names, as a start does.
+    pub fn check_files(&self) -> Result<()> {
+        Glossary::read(&self.glossary_files).map(drop)
+    }
+}
+
 impl Glossary {
     /// Reads files of terms. `Invalid` with file and line if one cannot be read.
     pub fn read(files: &[PathBuf]) -> Result<Self> {
-        Ok(Self::of(Lexicon::from_files(files)?.synonyms().clone()))
+        let named = |error: Error| {
+            let message = format!("query_api.retrieval.code.glossary_files: {error}");
+            Error::new(error.kind(), message).with_hint("it names files in the place of the profile's; relative ones lie beside the file that says so")
+        };
+        let lexicon = Lexicon::from_files(files).map_err(named)?;
+        Ok(Self::of(lexicon.synonyms().clone()))
     }
 
     fn of(synonyms: Synonyms) -> Self {
