@@ -14,22 +14,32 @@ const MAXIMUM_NAME_BYTES: usize = 255;
 const MAXIMUM_GROUPS: usize = 1000;
 
 /// Whether this can be the name of a user, at most so many bytes: nothing that a log, a list or
-/// the page would show as another name, such as marks that turn the direction of text.
+/// the page would show as another name, such as marks that turn the direction of text, and signs
+/// that nobody sees (Unicode's `Default_Ignorable_Code_Point`; joiners and the variants of signs
+/// belong to names).
 pub fn is_name(text: &str, maximum_bytes: usize) -> bool {
     let hides = |sign: char| {
         sign.is_control()
             || matches!(
                 sign,
-                '\u{61c}'
+                '\u{ad}'
+                    | '\u{34f}'
+                    | '\u{61c}'
+                    | '\u{115f}'..='\u{1160}'
+                    | '\u{17b4}'..='\u{17b5}'
+                    | '\u{180e}'
                     | '\u{200b}'
                     | '\u{200e}'
                     | '\u{200f}'
                     | '\u{2028}'..='\u{202e}'
                     | '\u{2060}'..='\u{2069}'
+                    | '\u{3164}'
                     | '\u{feff}'
+                    | '\u{ffa0}'
+                    | '\u{e0000}'..='\u{e00ff}'
             )
     };
-    !text.is_empty() && text.len() <= maximum_bytes && !text.contains(hides)
+    !text.trim().is_empty() && text.len() <= maximum_bytes && !text.contains(hides)
 }
 
 /// What somebody says of a user.
@@ -131,6 +141,10 @@ mod tests {
             "a\u{200f}",
             "a\u{feff}",
             "\u{9b}",
+            " ",
+            "a\u{ad}b",
+            "a\u{e0041}b",
+            "a\u{3164}",
         ] {
             assert!(!is_name(name, 20), "{name:?}");
         }
