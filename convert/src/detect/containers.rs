@@ -6,7 +6,7 @@ use crate::office::open_document;
 /// How the member `mimetype` of every OpenDocument file begins.
 const OPEN_DOCUMENT: &[u8] = b"application/vnd.oasis.opendocument";
 
-/// Formats inside a ZIP container, told by a name in it.
+/// Formats inside a ZIP container, told by a name in it; EPUB is looked for before them.
 pub(super) const ZIP_MEMBERS: &[(&[u8], Format, &str)] = &[
     (
         b"word/",

@@ -54,6 +54,8 @@ fn content_beats_name() {
         detect(zip, Some("x.html"), None).media_type,
         ZIP_MEMBERS[0].2
     );
+    let book = b"PK\x03\x04\x14\0\0\0\0\0mimetypeapplication/epub+zip";
+    assert_eq!(format(book, Some("a.docx")), Format::Epub);
     assert_eq!(
         format(b"PK\x03\x04 nothing known", None),
         Format::Unsupported("a ZIP archive")

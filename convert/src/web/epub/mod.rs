@@ -18,7 +18,7 @@ use crate::limits::Limits;
 use crate::web::html;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "epub/2";
+pub(crate) const NAME: &str = "epub/3";
 
 /// Where every book says which file is its package.
 const CONTAINER: &str = "META-INF/container.xml";
@@ -127,7 +127,7 @@ impl Book<'_> {
         };
         let before = self.images.len();
         let markdown =
-            html::convert_part(&page, self.limits, &mut self.images, &mut self.embedded)?;
+            html::convert_xml_part(&page, self.limits, &mut self.images, &mut self.embedded)?;
         self.embed_pictures(item, before)?;
         Ok(Some(markdown))
     }

@@ -59,12 +59,35 @@ fn chapters_come_in_reading_order_with_titles_and_pictures() {
         converted.metadata.get("author").map(String::as_str),
         Some("A, B")
     );
+    assert_eq!(
+        converted.metadata.get("language").map(String::as_str),
+        Some("zh")
+    );
     assert_eq!(converted.blobs.len(), 1, "each picture is taken once");
     assert!(
         converted
             .images
             .iter()
             .all(|image| image.link == "embedded:0")
+    );
+}
+
+/// Chapters are XML, where `/>` ends any element.
+#[test]
+fn elements_without_content_hide_nothing() {
+    let mut members = members();
+    for (name, bytes) in &mut members {
+        if name.ends_with("one.xhtml") {
+            *bytes = "<html><head><title/><script src='a.js'/></head><body><a id='x'/><p>正文</p><textarea/><p>后文</p></body></html>".into();
+        }
+    }
+    let converted = convert_book(&book(&members)).unwrap();
+    assert!(
+        converted
+            .markdown
+            .starts_with("# 第一章 One\n\n正文\n\n后文\n\n"),
+        "{}",
+        converted.markdown
     );
 }
 

@@ -16,6 +16,7 @@ mod nesting;
 mod page_metadata;
 mod roles;
 mod table;
+mod xhtml;
 
 use ego_tree::NodeRef;
 use html5ever::driver::{self, ParseOpts};
@@ -34,7 +35,7 @@ use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "html/6";
+pub(crate) const NAME: &str = "html/7";
 
 /// Bytes given to the parser between two looks at the clock.
 const PIECE_BYTES: usize = 32 * 1024;
@@ -49,7 +50,10 @@ pub(crate) fn convert(bytes: &[u8], settings: &HtmlConfig, limits: &Limits) -> R
     let decoded = decode(bytes, declared_charset(bytes).as_deref());
     let (encoding, replaced) = (decoded.encoding, decoded.replaced_characters);
     let text = unix_line_ends(decoded.text);
-    let page = parse(&text, limits)?;
+    let page = match xhtml::is_declared(&text) {
+        true => parse(&xhtml::with_end_tags(&text), limits)?,
+        false => parse(&text, limits)?,
+    };
     let root = page.tree.root();
     let mut head = page_metadata::read(root);
     note_encoding(&mut head.metadata, encoding, replaced);
@@ -80,7 +84,27 @@ pub(crate) fn convert_part(
     embedded: &mut Embedded,
 ) -> Result<String> {
     let text = unix_line_ends(decode(bytes, declared_charset(bytes).as_deref()).text);
-    let page = parse(&text, limits)?;
+    part(&text, limits, images, embedded)
+}
+
+/// The same of a part that is XML, as the chapters of a book are.
+pub(crate) fn convert_xml_part(
+    bytes: &[u8],
+    limits: &Limits,
+    images: &mut Vec<ImageLink>,
+    embedded: &mut Embedded,
+) -> Result<String> {
+    let text = unix_line_ends(decode(bytes, declared_charset(bytes).as_deref()).text);
+    part(&xhtml::with_end_tags(&text), limits, images, embedded)
+}
+
+fn part(
+    text: &str,
+    limits: &Limits,
+    images: &mut Vec<ImageLink>,
+    embedded: &mut Embedded,
+) -> Result<String> {
+    let page = parse(text, limits)?;
     let root = page.tree.root();
     let everything = content::Selection::everything(root);
     let mut builder = blocks::Builder::new(&everything, limits.deadline);

@@ -3,19 +3,19 @@
 //! and their text stays. One pass, linear time, no recursion.
 
 /// Names without an end tag.
-const VOID: [&str; 15] = [
+pub(super) const VOID: [&str; 15] = [
     "area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param",
     "source", "track", "wbr",
 ];
 
 /// Names whose start tag ends an open element of the same kind: writing many of them nests nothing.
-const SELF_CLOSING_KIND: [&str; 18] = [
+const ENDED_BY_THE_NEXT: [&str; 18] = [
     "p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "option", "optgroup",
     "colgroup", "caption", "rt", "rp", "html", "body",
 ];
 
 /// Names whose content is not markup.
-const RAW_TEXT: [&str; 8] = [
+pub(super) const RAW_TEXT: [&str; 8] = [
     "script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes",
 ];
 
@@ -162,7 +162,7 @@ impl Bounded {
         if self.foreign > 0 {
             return !self_closing;
         }
-        !VOID.contains(&name) && !SELF_CLOSING_KIND.contains(&name) && !RAW_TEXT.contains(&name)
+        !VOID.contains(&name) && !ENDED_BY_THE_NEXT.contains(&name) && !RAW_TEXT.contains(&name)
     }
 
     /// Whether the end tag is kept; everything opened after its start tag counts as closed, but for
@@ -194,7 +194,7 @@ impl Bounded {
 }
 
 /// Length of the comment at the start; without an end it is all that is left.
-fn comment_length(markup: &str) -> usize {
+pub(super) fn comment_length(markup: &str) -> usize {
     markup
         .get(4..)
         .and_then(|body| body.find("-->"))
@@ -202,7 +202,7 @@ fn comment_length(markup: &str) -> usize {
 }
 
 /// Length of the name at the start, and its first 32 bytes in lower case.
-fn tag_name(text: &str) -> (usize, String) {
+pub(super) fn tag_name(text: &str) -> (usize, String) {
     let ends = |character: char| character.is_ascii_whitespace() || matches!(character, '/' | '>');
     let length = text.find(ends).unwrap_or(text.len());
     let name = text.get(..length.min(32)).unwrap_or_default();
@@ -219,16 +219,16 @@ fn levels(name: &str) -> usize {
 }
 
 /// Where a tag ends.
-struct TagSpan {
+pub(super) struct TagSpan {
     /// Bytes up to and with its `>`.
-    length: usize,
-    self_closing: bool,
+    pub(super) length: usize,
+    pub(super) self_closing: bool,
     /// Where to cut it because it has too many attributes.
     cut: Option<usize>,
 }
 
 /// Follows the attributes of a tag from byte `from` to its `>`, as the HTML tokenizer does.
-fn scan_tag(markup: &str, from: usize) -> TagSpan {
+pub(super) fn scan_tag(markup: &str, from: usize) -> TagSpan {
     let mut attributes = 0_usize;
     let mut cut = None;
     let mut quote: Option<u8> = None;
@@ -280,7 +280,7 @@ fn scan_tag(markup: &str, from: usize) -> TagSpan {
 }
 
 /// Where the content of a raw text element ends: before its end tag, or where the document ends.
-fn raw_text_end(markup: &str, from: usize, name: &str) -> usize {
+pub(super) fn raw_text_end(markup: &str, from: usize, name: &str) -> usize {
     let bytes = markup.as_bytes();
     let mut at = from;
     while let Some(found) = markup.get(at..).and_then(|rest| rest.find("</")) {
