@@ -18,6 +18,16 @@ pub const WORKER_VERB: &str = "convert-worker";
 /// The verb of a process that becomes LibreOffice.
 pub const DRAWING_VERB: &str = "draw-worker";
 
+/// What is in a file that a verb converts, up to the size that converters take.
+pub fn content(config: &Config, file: &Path) -> Result<Vec<u8>> {
+    tributary_schemas::files::read_at_most(file, config.convert.maximum_body_bytes).with_context(
+        || {
+            let limit = "`convert.maximum_body_bytes` says how many are read";
+            format!("cannot read {} ({limit})", file.display())
+        },
+    )
+}
+
 /// Converters as the configuration wants them.
 pub fn pool(config: &Config) -> ConversionPool {
     let mut convert = config.convert.clone();

@@ -1,7 +1,8 @@
-//! Reads files that somebody else may have put there: settings, profiles, word lists, keys.
+//! Reads files that somebody else may have put there, or named: settings, profiles, word lists,
+//! keys, and what a verb of the command line is given.
 
-use std::fs;
-use std::io::{Error, ErrorKind, Result};
+use std::fs::{self, File};
+use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -20,6 +21,25 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>> {
 pub fn read_to_string(path: impl AsRef<Path>) -> Result<String> {
     check(path.as_ref())?;
     fs::read_to_string(path)
+}
+
+/// The same of a file that may be of any size, of which up to so many bytes are taken: `FileTooLarge`
+/// where it goes on after them, as `/dev/zero` does.
+pub fn read_at_most(path: impl AsRef<Path>, bytes: u64) -> Result<Vec<u8>> {
+    let mut content = Vec::new();
+    let mut taken = open(path)?.take(bytes.saturating_add(1));
+    taken.read_to_end(&mut content)?;
+    if content.len() as u64 > bytes {
+        let why = format!("it has more than {bytes} bytes");
+        return Err(Error::new(ErrorKind::FileTooLarge, why));
+    }
+    Ok(content)
+}
+
+/// A file to read, whatever is in its place named as by [`read`].
+pub fn open(path: impl AsRef<Path>) -> Result<File> {
+    check(path.as_ref())?;
+    File::open(path)
 }
 
 fn check(path: &Path) -> Result<()> {
@@ -67,6 +87,11 @@ mod tests {
         let missing = read(place("missing")).unwrap_err();
         assert_eq!(missing.kind(), ErrorKind::NotFound);
         assert_eq!(read("/dev/null").unwrap(), b"");
+        assert_eq!(read_at_most(place("file"), 6).unwrap().len(), 6);
+        for (name, bytes) in [(place("file"), 5), ("/dev/zero".into(), 1 << 20)] {
+            let endless = read_at_most(name, bytes).unwrap_err();
+            assert_eq!(endless.kind(), ErrorKind::FileTooLarge);
+        }
         fs::remove_dir_all(folder).unwrap();
     }
 }

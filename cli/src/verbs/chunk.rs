@@ -39,8 +39,7 @@ pub fn run(config: &Config, wanted: &ChunkFile) -> Result<Outcome> {
 /// The file as a document that no step of a source profile has cleaned.
 fn converted(config: &Config, wanted: &ChunkFile) -> Result<CleanDocument> {
     let argument = &wanted.file;
-    let bytes = std::fs::read(&argument.file)
-        .with_context(|| format!("cannot read {}", argument.file.display()))?;
+    let bytes = conversion::content(config, &argument.file)?;
     let name = argument
         .file
         .file_name()

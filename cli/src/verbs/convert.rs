@@ -12,8 +12,7 @@ use crate::print::{self, Outcome};
 
 /// Converts without a server or a data folder.
 pub fn run(config: &Config, argument: &FileArgument) -> Result<Outcome> {
-    let bytes = std::fs::read(&argument.file)
-        .with_context(|| format!("cannot read {}", argument.file.display()))?;
+    let bytes = conversion::content(config, &argument.file)?;
     let name = argument
         .file
         .file_name()

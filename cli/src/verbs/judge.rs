@@ -97,7 +97,7 @@ fn questions(judge: &Judge) -> Result<String> {
     let reader: Box<dyn Read> = match file.as_os_str() == "-" {
         true => Box::new(std::io::stdin()),
         false => {
-            let opened = std::fs::File::open(file);
+            let opened = tributary_schemas::files::open(file);
             Box::new(opened.with_context(|| format!("cannot read {}", file.display()))?)
         }
     };

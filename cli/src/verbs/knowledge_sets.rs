@@ -25,7 +25,7 @@ pub fn run(global: &Global, config: &Config, verb: args::KnowledgeSets) -> Resul
         }
         args::KnowledgeSets::List(output) => (None, output),
         args::KnowledgeSets::Apply { file, output } => {
-            let text = std::fs::read_to_string(&file)
+            let text = tributary_schemas::files::read_to_string(&file)
                 .with_context(|| format!("cannot read {}", file.display()))?;
             (Some(text), output)
         }

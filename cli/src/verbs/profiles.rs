@@ -75,7 +75,7 @@ fn run_preview(global: &Global, config: &Config, preview: &Preview) -> Result<Ou
 /// Those of the file, else those of the server that runs, else those of the configuration.
 fn knowledge_sets(global: &Global, config: &Config, file: Option<&Path>) -> Result<KnowledgeSets> {
     if let Some(file) = file {
-        let text = std::fs::read_to_string(file)
+        let text = tributary_schemas::files::read_to_string(file)
             .with_context(|| format!("cannot read {}", file.display()))?;
         return Ok(KnowledgeSets::from_toml(&text)?);
     }

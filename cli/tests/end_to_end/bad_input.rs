@@ -366,6 +366,29 @@ fn a_deletion_of_what_never_was_is_refused() {
 }
 
 #[test]
+fn a_pipe_or_a_file_without_end_that_a_verb_is_given_is_not_waited_for() {
+    let workspace = Workspace::new();
+    let made = std::process::Command::new("mkfifo")
+        .arg(workspace.path("pipe"))
+        .status();
+    assert!(made.unwrap().success());
+    let verbs: [&[&str]; 6] = [
+        &["convert", "pipe"],
+        &["chunk", "pipe"],
+        &["judge", "pipe"],
+        &["knowledge-sets", "apply", "pipe"],
+        &["publish", "pipe"],
+        &["restore", "pipe"],
+    ];
+    for verb in verbs {
+        let run = workspace.run(verb.iter().copied());
+        run.refused(1, &["cannot read pipe", "a named pipe is in its place"]);
+    }
+    let run = workspace.run(["convert", "/dev/zero"]);
+    run.refused(1, &["cannot read /dev/zero", "convert.maximum_body_bytes"]);
+}
+
+#[test]
 fn a_file_replaced_while_it_is_read_is_one_or_the_other() {
     let workspace = Workspace::new();
     let content = |letter: char| {

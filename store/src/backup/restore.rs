@@ -80,7 +80,10 @@ fn unpack(from: &Path, draft: &Path, progress: &dyn Fn(u64)) -> Result<Manifest>
     let manifest = if from.is_dir() {
         read_folder(from, &mut each)?
     } else {
-        let file = io::BufReader::with_capacity(1 << 20, File::open(from).map_err(failed)?);
+        let file = io::BufReader::with_capacity(
+            1 << 20,
+            tributary_schemas::files::open(from).map_err(failed)?,
+        );
         match Destination::of(from)? {
             Destination::Compressed(_) => read(
                 zstd::stream::read::Decoder::with_buffer(file).map_err(failed)?,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use tributary_schemas::{Error, ErrorKind};
 
 use super::roots::{Roots, path_within};
@@ -147,7 +147,7 @@ impl<'a> Rule<'a> {
         let is_folder = path.is_dir();
         let is_a_file = path.is_file() || (self.may_be_missing && !path.exists());
         if !is_folder && !is_a_file {
-            bail!("{} does not exist", path.display());
+            return Err(why_not(path));
         }
         Ok(Named {
             given: path.to_owned(),
@@ -237,6 +237,18 @@ impl Found {
     fn is_same(&self, other: &Self) -> bool {
         self.source_path == other.source_path
             && absolute(&self.file).ok() == absolute(&other.file).ok()
+    }
+}
+
+/// Why a path is neither a file nor a folder.
+fn why_not(path: &Path) -> anyhow::Error {
+    let name = path.display();
+    match tributary_schemas::files::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            anyhow!("{name} does not exist")
+        }
+        Err(error) => anyhow!("cannot read {name}: {error}\nhint: `-` reads stdin"),
+        Ok(_) => anyhow!("{name} is no file\nhint: `-` reads stdin"),
     }
 }
 

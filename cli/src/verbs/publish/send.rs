@@ -155,9 +155,8 @@ impl Sender<'_> {
     /// The content of an item; what its address says of it goes into the event.
     fn content(&self, item: &Item, event: &mut DocumentEvent) -> Result<Vec<u8>> {
         Ok(match &item.body {
-            Body::File(file) => {
-                std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?
-            }
+            Body::File(file) => tributary_schemas::files::read(file)
+                .with_context(|| format!("cannot read {}", file.display()))?,
             Body::Bytes(bytes) => bytes.clone(),
             Body::Address(address) => {
                 let Fetched { bytes, media_type } = self.fetcher.fetch(address)?;

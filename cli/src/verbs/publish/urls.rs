@@ -163,7 +163,7 @@ pub fn read_list(file: &Path) -> Result<Vec<String>> {
     let text = if file == Path::new("-") {
         std::io::read_to_string(std::io::stdin())
     } else {
-        std::fs::read_to_string(file)
+        tributary_schemas::files::read_to_string(file)
     };
     let text = text.with_context(|| format!("cannot read {}", file.display()))?;
     parse_list(&text).with_context(|| format!("cannot use {}", file.display()))
