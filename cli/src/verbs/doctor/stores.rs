@@ -1,0 +1,173 @@
+//! What `doctor` says of the data folder and the index.
+
+use std::path::Path;
+
+use anyhow::Result;
+use tributary_schemas::reindex::{ReindexOverview, ReindexState};
+use tributary_store::config::SearchIndexKind;
+use tributary_store::damage::Part;
+use tributary_store::data_folder::{DataFolder, is_open_to_others, running_server};
+use tributary_store::parts;
+use tributary_store::search_index::elasticsearch::{self, Diagnosis};
+
+use super::{Check, failed, passed};
+use crate::app;
+use crate::args::Global;
+use crate::client::Client;
+use crate::config::Config;
+use crate::print;
+use crate::verbs::verify;
+
+/// A folder that a running server holds is fine; without one it must open for writing.
+pub(super) fn data_folder(config: &Config) -> Check {
+    let path = Path::new(&config.store.data_folder);
+    if let Some(server) = running_server(path) {
+        let detail = format!(
+            "{} is in use by the server at {}",
+            path.display(),
+            server.url
+        );
+        return Check {
+            hint: open_to_others(path),
+            ..passed("data folder", detail)
+        };
+    }
+    match DataFolder::open(path, config.store.access()) {
+        Ok(folder) => {
+            if let Err(error) = parts::check(path, &config.store.embedded_parts()) {
+                return failed("data folder", &error);
+            }
+            let detail = format!("{} (id {})", path.display(), folder.id());
+            Check {
+                hint: open_to_others(path),
+                ..passed("data folder", detail)
+            }
+        }
+        Err(error) => failed("data folder", &error),
+    }
+}
+
+/// A warning: there may be a reason.
+fn open_to_others(path: &Path) -> Option<String> {
+    let hint = || {
+        format!(
+            "other users of this machine may look into it, where every document is; `chmod 700 {}` ends that",
+            path.display()
+        )
+    };
+    is_open_to_others(path).then(hint)
+}
+
+/// Every byte of log, index and blobs against its checksum.
+pub(super) fn data_at_rest(config: &Config) -> Vec<Check> {
+    let found = match verify::hold(config).and_then(|folder| verify::look(config, &folder)) {
+        Ok(found) => found,
+        Err(error) => return vec![failed("data at rest", &error)],
+    };
+    let check = |part: Part| {
+        let lines = found.lines(Path::new(&config.store.data_folder), part);
+        let name = match part {
+            Part::Log => "log at rest",
+            Part::Index => "index at rest",
+            Part::Blobs => "blobs at rest",
+        };
+        match lines.is_empty() {
+            true => passed(name, "every checksum is right"),
+            false => Check {
+                name,
+                ok: false,
+                detail: lines.join("\n       "),
+                hint: Some(verify::HINT.to_owned()),
+            },
+        }
+    };
+    Part::ALL.into_iter().map(check).collect()
+}
+
+/// The cluster, where the search index is one.
+pub(super) fn search_index(config: &Config) -> Result<Vec<Check>> {
+    if config.store.search_index.kind != SearchIndexKind::Elasticsearch {
+        return Ok(Vec::new());
+    }
+    let found = app::runtime()?.block_on(elasticsearch::diagnose(
+        &config.store.search_index.elasticsearch,
+    ));
+    Ok(found
+        .into_iter()
+        .map(
+            |Diagnosis {
+                 name,
+                 ok,
+                 detail,
+                 hint,
+             }| Check {
+                name,
+                ok,
+                detail,
+                hint,
+            },
+        )
+        .collect())
+}
+
+/// Where a server runs: the build of an index that is under way or waits for somebody, and what the
+/// index that answers was not built with.
+pub(super) fn generations(global: &Global, config: &Config) -> Vec<Check> {
+    let Some(client) = Client::of_running_server(global, config) else {
+        return Vec::new();
+    };
+    // That it does not answer is told by a check of its own.
+    let overview = client.get::<ReindexOverview>("/v1/reindex").ok();
+    overview.map(|overview| told(&overview)).unwrap_or_default()
+}
+
+fn told(overview: &ReindexOverview) -> Vec<Check> {
+    let under_way = overview.builds.iter().filter_map(|build| {
+        let report = &build.report;
+        let reason = report.reason.as_deref().unwrap_or("no reason was given");
+        let (detail, hint) = match report.state {
+            ReindexState::Waiting => (
+                "a reindex waits, for another one or for the service `index`".to_owned(),
+                "`tributary knowledge-sets reindex --status` shows all of them",
+            ),
+            ReindexState::Building => (
+                format!(
+                    "a new index is being built: {} of {} documents",
+                    build.documents_done, build.documents_total
+                ),
+                "until it is done queries go to the one before",
+            ),
+            ReindexState::Blocked => (
+                format!("a reindex is blocked: {reason}"),
+                "`tributary knowledge-sets reindex --cancel` gives it up",
+            ),
+            _ => return None,
+        };
+        Some(Check {
+            hint: Some(hint.to_owned()),
+            ..passed("reindex", detail)
+        })
+    });
+    let mut checks: Vec<Check> = under_way.collect();
+    if !overview.outdated.is_empty() {
+        let settings = overview.outdated.join(", ");
+        checks.push(Check {
+            hint: Some("`tributary knowledge-sets reindex` makes them hold".to_owned()),
+            ..passed("index", format!("changed since it was built: {settings}"))
+        });
+    }
+    let documents = usize::try_from(overview.documents_under_old_rules).unwrap_or(usize::MAX);
+    if documents > 0 {
+        let documents = print::count(documents, "document");
+        checks.push(Check {
+            hint: Some(
+                "`tributary knowledge-sets reindex --all` makes those of today hold".to_owned(),
+            ),
+            ..passed(
+                "index",
+                format!("{documents} tagged by the rules of before"),
+            )
+        });
+    }
+    checks
+}
