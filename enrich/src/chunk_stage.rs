@@ -9,7 +9,6 @@ use async_trait::async_trait;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tributary_models::TokenCounter;
-use tributary_models::chat::Role;
 use tributary_schemas::set_status::SetCost;
 use tributary_schemas::{
     CleanDocument, DocumentHeader, DocumentState, Error, ErrorKind, Lineage, Result, StageTime,
@@ -30,7 +29,7 @@ use crate::search_text::SearchText;
 use crate::summaries::writer::SummaryWriter;
 use crate::summary_mode;
 use crate::tag::tag;
-use crate::writing::{Asking, Written};
+use crate::writing::{Asking, Written, WrittenKind};
 use crate::{blocking, permit};
 
 /// Name of the stage.
@@ -41,11 +40,7 @@ const NEXT: Next = Next {
 };
 /// Pause between two looks whether a newer version waits.
 const LOOK_PAUSE: Duration = Duration::from_secs(1);
-/// What `lineage.degraded` says where a summary was made in a lesser way than configured.
-pub(crate) const DEGRADED_SUMMARY: &str = "summary";
-/// What it says where a description of code was.
-pub(crate) const DEGRADED_DESCRIPTION: &str = "description";
-/// What it says where a document's own metadata is too long to go along with it.
+/// What `lineage.degraded` says where a document's own metadata is too long to go along with it.
 const DEGRADED_METADATA: &str = "metadata";
 
 /// What the stage needs of the rest of the product.
@@ -233,7 +228,7 @@ impl ChunkStage {
                 ..Written::default()
             }),
             WrittenBy::Rules => Ok(Written::default()),
-            WrittenBy::NoModel => Ok(no_model(Role::Summarize)),
+            WrittenBy::NoModel => Ok(no_model(WrittenKind::Summary)),
             WrittenBy::Model(writer) => {
                 let markdown = Arc::from(std::mem::take(&mut open.clean.markdown));
                 let document = &open.clean.document;
@@ -256,7 +251,9 @@ impl ChunkStage {
         let writer = match &parts.descriptions {
             _ if !wants_model(open.mode) => return Ok(Written::default()),
             WrittenBy::Rules => return Ok(Written::default()),
-            WrittenBy::NoModel if open.cut.has_code() => return Ok(no_model(Role::DescribeCode)),
+            WrittenBy::NoModel if open.cut.has_code() => {
+                return Ok(no_model(WrittenKind::Description));
+            }
             WrittenBy::NoModel => return Ok(Written::default()),
             WrittenBy::Model(_) if !open.cut.has_code() => return Ok(Written::default()),
             WrittenBy::Model(writer) => writer,
@@ -390,11 +387,12 @@ impl ChunkWork {
         }
         lineage.analyzer = parts.analyzer.fingerprint();
         let calls = written.summaries.calls + written.descriptions.calls;
-        for (what, written) in [
-            (DEGRADED_SUMMARY, &written.summaries),
-            (DEGRADED_DESCRIPTION, &written.descriptions),
+        for (kind, written) in [
+            (WrittenKind::Summary, &written.summaries),
+            (WrittenKind::Description, &written.descriptions),
         ] {
             if let Some(why) = &written.missing {
+                let what = kind.degraded();
                 degraded(lineage, what);
                 let document_id = &document.document_id;
                 tracing::warn!(%document_id, what, why, "made without the model");
@@ -446,7 +444,8 @@ impl AllWritten {
     }
 }
 
-fn no_model(role: Role) -> Written {
+fn no_model(kind: WrittenKind) -> Written {
+    let role = kind.role();
     Written {
         missing: Some(format!("no model is configured for the role `{role}`")),
         ..Written::default()

@@ -26,6 +26,11 @@ pub struct Writers {
 }
 
 impl Writers {
+    /// Whether no model is configured for any of them.
+    pub fn are_none(&self) -> bool {
+        self.summaries.is_none() && self.descriptions.is_none()
+    }
+
     /// Have patience anew with a model that was away.
     pub fn expect_back(&self) {
         if let Some(writer) = &self.summaries {

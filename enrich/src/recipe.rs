@@ -8,7 +8,7 @@ use std::path::Path;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tributary_models::EmbedderKind;
-use tributary_models::chat::{ChatConfig, Role};
+use tributary_models::chat::ChatConfig;
 use tributary_models::prompts::Prompts;
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::blobs::Blobs;
@@ -17,8 +17,8 @@ use tributary_taxonomy::{Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon, Summa
 
 use crate::config::{ChunkerConfig, Chunkers, Config, EmbedConfig, PromptVariant};
 use crate::embed_stage;
-use crate::prompts::{CODE_DESCRIPTION, CODE_FILE_SUMMARY, PROMPTS, SECTION_SUMMARY, variant_ids};
-use crate::writing::WriterChoice;
+use crate::prompts::{PROMPTS, variant_ids};
+use crate::writing::{WriterChoice, WrittenKind};
 
 /// The sections of the configuration that say how a generation is built.
 #[derive(Clone, Debug)]
@@ -130,12 +130,8 @@ impl Recipe {
                 summaries_by_set: summaries_by_set(knowledge_sets),
                 prompts_by_set: prompts_by_set(knowledge_sets, &models.chat)?,
             },
-            summaries: WriterChoice::of_today(&models.chat, Role::Summarize, &[SECTION_SUMMARY])?,
-            descriptions: WriterChoice::of_today(
-                &models.chat,
-                Role::DescribeCode,
-                &[CODE_DESCRIPTION, CODE_FILE_SUMMARY],
-            )?,
+            summaries: WriterChoice::of_today(&models.chat, WrittenKind::Summary)?,
+            descriptions: WriterChoice::of_today(&models.chat, WrittenKind::Description)?,
         })
     }
 
@@ -246,8 +242,14 @@ impl Recipe {
         note(self.models != other.models, "models");
         note(self.embedding != other.embedding, "embedding");
         note(self.chunkers.default != other.chunkers.default, "chunker");
-        note(self.summaries != other.summaries, "summaries");
-        note(self.descriptions != other.descriptions, "descriptions");
+        note(
+            self.summaries != other.summaries,
+            WrittenKind::Summary.setting(),
+        );
+        note(
+            self.descriptions != other.descriptions,
+            WrittenKind::Description.setting(),
+        );
         let sets = self.chunkers.by_set.keys().chain(
             other
                 .chunkers
@@ -375,7 +377,7 @@ fn prompts_by_set(
         return Ok(BTreeMap::new());
     }
     let all = Prompts::load_own(&[&PROMPTS], chat.prompts_folder())?;
-    let names = [SECTION_SUMMARY, CODE_DESCRIPTION, CODE_FILE_SUMMARY];
+    let names = WrittenKind::ALL.map(WrittenKind::prompts).concat();
     let variants = named.into_iter().map(|(set, name)| {
         let prompts = variant_ids(&all, &names, Some(&name));
         (set, PromptVariant { name, prompts })

@@ -14,8 +14,9 @@ use tributary_store::event_log::stage::Output;
 use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::{Position, StoredRecord, message};
 
-use crate::chunk_stage::{ChunkStage, DEGRADED_DESCRIPTION, DEGRADED_SUMMARY};
+use crate::chunk_stage::ChunkStage;
 use crate::chunking::Chunking;
+use crate::writing::WrittenKind;
 
 /// Documents that wait for the model at the same time.
 const AT_ONCE: usize = 32;
@@ -50,11 +51,16 @@ impl Repair {
         self.lock().clone()
     }
 
-    /// Starts one, unless one runs. `Unsupported` where no model is configured for summaries.
+    /// Starts one, unless one runs. `Unsupported` where no model is configured for any of
+    /// [`WrittenKind::ALL`].
     pub async fn start(self: &Arc<Self>) -> Result<DegradedRepair> {
         let writers = &self.chunking.writers;
-        if writers.summaries.is_none() && writers.descriptions.is_none() {
-            let message = "no model is configured for the roles `summarize` and `describe_code`";
+        if writers.are_none() {
+            let roles = WrittenKind::ALL.map(|kind| format!("`{}`", kind.role()));
+            let message = format!(
+                "no model is configured for the roles {}",
+                roles.join(" and ")
+            );
             return Err(Error::new(ErrorKind::Unsupported, message).with_hint(
                 "name one in models.chat.endpoint, see docs/language-models.md, and start again",
             ));
@@ -95,7 +101,7 @@ impl Repair {
                 let lineage = latest.lineage.iter();
                 lineage
                     .flat_map(|lineage| &lineage.degraded)
-                    .any(|what| what == DEGRADED_SUMMARY || what == DEGRADED_DESCRIPTION)
+                    .any(|what| WrittenKind::of_degraded(what).is_some())
             })
             .map(|latest| (latest.document_id, latest.version))
             .collect()

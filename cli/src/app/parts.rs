@@ -10,6 +10,7 @@ use tributary_convert::isolation::ConversionPool;
 use tributary_enrich::descriptions::writer::DescriptionWriter;
 use tributary_enrich::prompts::PROMPTS;
 use tributary_enrich::summaries::writer::SummaryWriter;
+use tributary_enrich::writing::WrittenKind;
 use tributary_enrich::{
     Catalog, ChunkServices, Chunking, Pipeline, Pipelines, RecipeConfig, Writers,
 };
@@ -375,9 +376,12 @@ fn writers(
         DescriptionWriter::new(model, prompts, blobs.clone(), settings, descriptions)
     };
     Ok(Writers {
-        summaries: chat.role(Role::Summarize).map(summary_writer).map(Arc::new),
+        summaries: chat
+            .role(WrittenKind::Summary.role())
+            .map(summary_writer)
+            .map(Arc::new),
         descriptions: chat
-            .role(Role::DescribeCode)
+            .role(WrittenKind::Description.role())
             .map(description_writer)
             .map(Arc::new),
     })

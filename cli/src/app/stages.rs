@@ -169,9 +169,9 @@ fn later_settings(config: &Config, parts: &Parts) -> Result<LaterSettings> {
     );
     let writers = parts.writers.clone();
     // Profiles name variants of prompts; which texts these are shapes what is written.
-    let variants = match parts.writers.summaries.is_some() || parts.writers.descriptions.is_some() {
-        true => parts.prompt_variants.clone(),
-        false => Vec::new(),
+    let variants = match parts.writers.are_none() {
+        true => Vec::new(),
+        false => parts.prompt_variants.clone(),
     };
     Ok(Arc::new(move || {
         let pipeline = pipelines.serving();

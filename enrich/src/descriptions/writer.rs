@@ -20,7 +20,9 @@ use crate::prompts::{
     CODE_DESCRIPTION, CODE_FILE_SUMMARY, CodeDescription, CodeToDescribe, prompt_ids, variant_ids,
 };
 use crate::writing::check::{Expected, accept};
-use crate::writing::{Asking, Task, TextCounter, Writer, WriterParts, Written, beginning};
+use crate::writing::{
+    Asking, Task, TextCounter, Writer, WriterParts, Written, WrittenKind, beginning,
+};
 
 /// Tokens of the reply beside the description: JSON, and what escaping adds.
 const TOKENS_AROUND: usize = 64;
@@ -76,10 +78,10 @@ impl DescriptionWriter {
 
     /// The same with a variant of the prompts.
     pub fn name_as(&self, variant: Option<&str>) -> String {
-        let names = [CODE_DESCRIPTION, CODE_FILE_SUMMARY];
+        let names = WrittenKind::Description.prompts();
         let ids = match variant {
-            None => prompt_ids(&self.prompts, &names),
-            variant => variant_ids(&self.prompts, &names, variant),
+            None => prompt_ids(&self.prompts, names),
+            variant => variant_ids(&self.prompts, names, variant),
         };
         format!("{}/{}", self.writer.model_name(), ids.join("/"))
     }

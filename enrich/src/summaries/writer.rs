@@ -18,7 +18,7 @@ use crate::prompts::{
     SECTION_SUMMARY, SectionSummary, SectionToSummarize, prompt_ids, variant_ids,
 };
 use crate::writing::check::{Expected, accept};
-use crate::writing::{Asking, Task, TextCounter, Writer, WriterParts, Written};
+use crate::writing::{Asking, Task, TextCounter, Writer, WriterParts, Written, WrittenKind};
 
 /// Tokens of the reply beside the summary: JSON, and what escaping adds.
 const TOKENS_AROUND: usize = 64;
@@ -51,7 +51,7 @@ impl SummaryWriter {
         counter: TextCounter,
     ) -> Self {
         let writer = Writer::new(WriterParts {
-            what: "summaries",
+            what: WrittenKind::Summary.setting(),
             model,
             blobs,
             patience: Duration::from_secs(config.patience_seconds),
@@ -76,9 +76,10 @@ impl SummaryWriter {
 
     /// The same with a variant of the prompts.
     pub fn name_as(&self, variant: Option<&str>) -> String {
+        let names = WrittenKind::Summary.prompts();
         let ids = match variant {
-            None => prompt_ids(&self.prompts, &[SECTION_SUMMARY]),
-            variant => variant_ids(&self.prompts, &[SECTION_SUMMARY], variant),
+            None => prompt_ids(&self.prompts, names),
+            variant => variant_ids(&self.prompts, names, variant),
         };
         format!("{}/{}", self.writer.model_name(), ids.join("/"))
     }

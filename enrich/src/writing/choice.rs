@@ -1,10 +1,11 @@
 //! Which model writes, as a generation of the index remembers it.
 
 use serde::{Deserialize, Serialize};
-use tributary_models::chat::{ChatConfig, Role};
+use tributary_models::chat::ChatConfig;
 use tributary_models::prompts::Prompts;
 use tributary_schemas::Result;
 
+use super::WrittenKind;
 use crate::prompts::{PROMPTS, prompt_ids};
 
 /// Who writes summaries or descriptions.
@@ -18,13 +19,9 @@ pub struct WriterChoice {
 }
 
 impl WriterChoice {
-    /// The model of a role with its prompts, if it has one.
-    pub(crate) fn of_today(
-        chat: &ChatConfig,
-        role: Role,
-        prompts: &[&str],
-    ) -> Result<Option<Self>> {
-        let Some(role) = chat.roles.get(&role) else {
+    /// The model of a kind of text with its prompts, if it has one.
+    pub(crate) fn of_today(chat: &ChatConfig, kind: WrittenKind) -> Result<Option<Self>> {
+        let Some(role) = chat.roles.get(&kind.role()) else {
             return Ok(None);
         };
         let endpoint = match role.endpoint.as_str() {
@@ -37,7 +34,7 @@ impl WriterChoice {
         let all = Prompts::load_own(&[&PROMPTS], chat.prompts_folder())?;
         Ok(Some(Self {
             model: endpoint.model,
-            prompts: prompt_ids(&all, prompts),
+            prompts: prompt_ids(&all, kind.prompts()),
         }))
     }
 }

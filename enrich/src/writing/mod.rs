@@ -6,6 +6,7 @@ mod away;
 mod beginning;
 pub mod check;
 mod choice;
+mod kind;
 mod metered;
 mod single_flight;
 mod writer;
@@ -21,6 +22,7 @@ use tributary_schemas::set_status::SetCost;
 
 pub(crate) use beginning::{LEFT_OUT, beginning};
 pub use choice::WriterChoice;
+pub use kind::WrittenKind;
 pub(crate) use writer::{Had, Writer, WriterParts};
 
 /// Counts texts by where they come from: `model`, `cache` or `extractive`.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use serde::Serialize;
+use tributary_enrich::writing::WrittenKind;
 
 use super::compare::Kept;
 use super::failures;
@@ -167,11 +168,11 @@ fn degraded(documents: &[Published]) -> Vec<String> {
         *by_part.entry(part).or_default() += 1;
     }
     let lines = by_part.into_iter().map(|(part, count)| {
-        let repair = match part {
-            "summary" | "description" => {
+        let repair = match WrittenKind::of_degraded(part) {
+            Some(_) => {
                 " (made without the model; once it is there: tributary documents repair --degraded)"
             }
-            _ => "",
+            None => "",
         };
         format!("degraded {count}: {part}{repair}")
     });
