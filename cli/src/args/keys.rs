@@ -33,7 +33,7 @@ pub enum Keys {
         #[command(flatten)]
         output: Output,
     },
-    /// Show one
+    /// Show one key: what it may do, and until when
     Show {
         /// Id of the key, or its visible beginning trb_ID
         id: String,

@@ -5,51 +5,23 @@ use serde_json::Value;
 
 use crate::harness::{Workspace, has_fields, list, number, text};
 
-const VERBS: [&[&str]; 37] = [
-    &[],
-    &["run"],
-    &["publish"],
-    &["search"],
-    &["convert"],
-    &["chunk"],
-    &["analyze"],
-    &["documents"],
-    &["documents", "list"],
-    &["documents", "show"],
-    &["documents", "reconcile"],
-    &["documents", "delete"],
-    &["dead-letters"],
-    &["dead-letters", "list"],
-    &["dead-letters", "show"],
-    &["dead-letters", "replay"],
-    &["dead-letters", "drop"],
-    &["audit"],
-    &["audit", "list"],
-    &["knowledge-sets"],
-    &["knowledge-sets", "list"],
-    &["knowledge-sets", "apply"],
-    &["lexicon"],
-    &["lexicon", "discover"],
-    &["lexicon", "review"],
-    &["lexicon", "build"],
-    &["eval"],
-    &["eval", "run"],
-    &["models", "list"],
-    &["models", "pull"],
-    &["config"],
-    &["config", "show"],
-    &["config", "check"],
-    &["doctor"],
-    &["repair"],
-    &["blobs", "collect"],
-    &["completions"],
-];
+/// The verbs below one, as its help lists them.
+fn verbs_below(help: &str) -> Vec<String> {
+    let after = help.split("\nCommands:\n").nth(1).unwrap_or_default();
+    let listed = after.lines().take_while(|line| !line.is_empty());
+    let named = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let verbs = named.filter(|verb| !verb.is_empty() && *verb != "help");
+    verbs.map(str::to_owned).collect()
+}
 
 #[test]
 fn every_verb_helps() {
     let workspace = Workspace::new();
-    for verb in VERBS {
-        let run = workspace.run([verb, &["--help"]].concat());
+    let mut waiting = vec![Vec::<String>::new()];
+    let mut seen = 0;
+    while let Some(verb) = waiting.pop() {
+        let help = ["--help".to_owned()];
+        let run = workspace.run(verb.iter().chain(&help));
         assert_eq!(run.code, 0, "{run:?}");
         assert!(
             run.stdout.contains("Usage: tributary") && run.stderr.is_empty(),
@@ -60,7 +32,11 @@ fn every_verb_helps() {
             first.len() > 10 && first.starts_with(char::is_uppercase),
             "{verb:?} says what it does first: {first:?}"
         );
+        let below = verbs_below(&run.stdout).into_iter();
+        waiting.extend(below.map(|below| [verb.clone(), vec![below]].concat()));
+        seen += 1;
     }
+    assert!(seen > 60, "{seen} verbs were found");
     let top = workspace.run(["--help"]).stdout;
     assert!(
         top.contains("tributary publish docs/ --wait") && top.contains("Exit codes"),

@@ -2,6 +2,8 @@
 //! word of a document that the key may not see, while rights change and documents come and go. The
 //! same for a section of each, which has a security level of its own.
 
+mod calls;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -345,100 +347,13 @@ impl World {
 
     /// Everything that a key can read, as one text.
     async fn read_all(&self, key: &str) -> String {
-        let question = json!({"query": "secret budget plan remarks", "top_k": 40, "explain": true,
-            "unfold": true, "parents": true, "neighbours": 2});
-        let tool = |name: &str, arguments: Value| {
-            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                "params": {"name": name, "arguments": arguments}})
-        };
-        let dify = json!({"knowledge_id": "common", "query": "secret budget plan",
-            "retrieval_setting": {"top_k": 10, "score_threshold": 0.0}});
-        let chat = json!({"model": "common",
-            "messages": [{"role": "user", "content": "What is the secret budget of the plan?"}]});
-        let ids: Vec<String> = (0..DOCUMENTS).map(id).collect();
-        let mut calls = vec![
-            ("GET", "/v1/documents".to_owned(), None),
-            (
-                "GET",
-                "/v1/documents?source=nowhere&tag=kanarienvogel".to_owned(),
-                None,
-            ),
-            ("GET", "/v1/facets".to_owned(), None),
-            ("GET", "/v1/tables".to_owned(), None),
-            ("GET", "/v1/knowledge-sets".to_owned(), None),
-            ("GET", "/v1/knowledge-sets/common".to_owned(), None),
-            ("POST", "/v1/search".to_owned(), Some(question)),
-            (
-                "POST",
-                "/v1/search".to_owned(),
-                Some(json!({"query": "budget",
-                "filter": {"tags": ["kanarienvogel"], "document_ids": ["wiki/kanarien"]}})),
-            ),
-            (
-                "POST",
-                "/v1/code/search".to_owned(),
-                Some(json!({"query": "budget"})),
-            ),
-            (
-                "POST",
-                "/v1/ask".to_owned(),
-                Some(json!({"question": "What is the secret budget of the plan?"})),
-            ),
-            (
-                "POST",
-                "/v1/questions/explain".to_owned(),
-                Some(json!({"kind": "text", "question": "What is the secret budget?"})),
-            ),
-            (
-                "POST",
-                "/v1/documents/states".to_owned(),
-                Some(json!({"document_ids": ids})),
-            ),
-            ("POST", "/retrieval".to_owned(), Some(dify)),
-            ("POST", "/v1/chat/completions".to_owned(), Some(chat)),
-            (
-                "POST",
-                "/mcp".to_owned(),
-                Some(tool("search", json!({"query": "secret budget plan"}))),
-            ),
-            (
-                "POST",
-                "/mcp".to_owned(),
-                Some(tool("list_knowledge_sets", json!({}))),
-            ),
-            (
-                "POST",
-                "/mcp".to_owned(),
-                Some(json!({"jsonrpc": "2.0", "id": 1, "method": "resources/list"})),
-            ),
-        ];
-        for (_, path) in &self.files {
-            calls.push(("GET", path.clone(), None));
-        }
-        for number in 0..DOCUMENTS {
-            let id = id(number);
-            calls.push(("GET", format!("/v1/documents/{id}?passages=true"), None));
-            calls.push(("GET", format!("/v1/documents/{id}/pages/1"), None));
-            calls.push((
-                "POST",
-                "/v1/search".to_owned(),
-                Some(
-                    json!({"query": "closed remarks on the secret budget of the plan",
-                    "neighbours": 3, "parents": true, "filter": {"document_ids": [id]}}),
-                ),
-            ));
-            calls.push(("GET", format!("/v1/documents/{id}/original"), None));
-            calls.push((
-                "GET",
-                format!("/v1/documents/wiki/kanarienvogel{number}v"),
-                None,
-            ));
-            calls.push((
-                "POST",
-                "/mcp".to_owned(),
-                Some(tool("get_document", json!({"document": id}))),
-            ));
-        }
+        let mut calls = calls::of_all();
+        calls.extend(
+            self.files
+                .iter()
+                .map(|(_, path)| ("GET", path.clone(), None)),
+        );
+        calls.extend((0..DOCUMENTS).flat_map(calls::of_document));
         let mut read = String::new();
         for (method, path, body) in calls {
             let answer = self.ask(key, method, &path, body).await;

@@ -14,7 +14,7 @@ use crate::common::client::Server;
 const TABLE: &str = include_str!("../../../../docs/rights.md");
 
 /// Rows of the table: method, path, who.
-fn rows() -> Vec<(String, String, String)> {
+pub(crate) fn rows() -> Vec<(String, String, String)> {
     let cells = |line: &str| -> Option<(String, String, String)> {
         let mut cells = line.strip_prefix("| ")?.split(" | ");
         let method = cells.next()?;

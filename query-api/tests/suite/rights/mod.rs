@@ -1,7 +1,7 @@
 //! A server that wants keys: whom its door lets in, and what ends with a key's sources, sets and
 //! owner.
 
-mod door;
+pub(crate) mod door;
 mod owners;
 
 use std::sync::Arc;
