@@ -130,8 +130,8 @@ pub struct ReindexOverview {
     /// Generations, by name.
     pub generations: Vec<GenerationSummary>,
     /// Settings of this server that the serving generation was not built with (`analyzer`,
-    /// `models`, `embedding`, `chunker`, `chunker of SET`, or `rules of knowledge sets`): a reindex
-    /// makes them hold.
+    /// `models`, `embedding`, `chunker`, `summaries`, `descriptions`; `chunker of SET`, `summaries of
+    /// SET` and `prompts of SET`; `rules of knowledge sets`): a reindex makes them hold.
     pub outdated: Vec<String>,
     /// Documents that were tagged before the rules of knowledge sets were changed last.
     #[serde(default)]

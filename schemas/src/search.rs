@@ -155,8 +155,9 @@ pub struct Hit {
     /// Links of images in the chunk; those that the document carries are paths of the server, such
     /// as `/v1/images/…`.
     pub images: Vec<String>,
-    /// Scores by signal and tier: `keyword`, `vector` (normalised, 0 to 1), `exact_name`
-    /// (how exactly the question names it, if it does: it was added to the score), `fine`, `rerank`.
+    /// Scores by signal and tier: `keyword`, `vector` (normalised, 0 to 1), `nearest_window` (the
+    /// cosine of the nearest window of a long chunk), `exact_name` (how exactly the question names
+    /// it, if it does: it was added to the score), `fine`, `rerank`.
     pub scores: BTreeMap<String, f32>,
     /// What producer, profile and document say of it: product, department, category and the like.
     #[serde(default, skip_serializing_if = "is_without_attributes")]

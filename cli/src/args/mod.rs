@@ -74,7 +74,8 @@ In the program's list of servers, with the data folder that the server runs on:
 or with its address:
   {\"mcpServers\": {\"tributary\": {\"command\": \"tributary\", \"args\": [\"mcp\", \"--server\", \"http://127.0.0.1:7470\"]}}}
 
-Tools: search, ask, get_document, get_section, list_knowledge_sets, get_table, search_code. More: docs/agents.md";
+Tools: search, ask, get_document, get_section, list_knowledge_sets, get_table,
+query_table, search_code. More: docs/agents.md";
 
 /// A knowledge base: documents in through a log, questions answered in three tiers.
 #[derive(Debug, Parser)]

@@ -11,7 +11,7 @@ pub enum Role {
     Understand,
     /// Whether passages are relevant or sufficient, or an answer is right.
     Judge,
-    /// Summaries of sections.
+    /// Summaries of sections, and of the older rounds of a conversation.
     Summarize,
     /// Descriptions of source code.
     DescribeCode,
