@@ -37,6 +37,9 @@ pub struct ServerConfig {
     pub network_access: NetworkAccess,
     /// Who sees documents of which nobody said who may, where keys are wanted.
     pub documents_without_access: DocumentsWithoutAccess,
+    /// How long readers with rights of their own are answered while the event log, which says what
+    /// others publish, does not answer; 0 for as long as it takes.
+    pub rights_valid_seconds: u64,
     /// Whether `/metrics` is answered without a key where others want one.
     pub open_metrics: bool,
     /// Names by which browsers may call the server: other `Host` names are refused, so that no web
@@ -166,6 +169,10 @@ impl Config {
                 "query_api.server.listen `{}` is no HOST:PORT, such as 127.0.0.1:7470",
                 server.listen
             ));
+        }
+        if (1..10).contains(&server.rights_valid_seconds) {
+            problems
+                .push("query_api.server.rights_valid_seconds must be 0 or at least 10".to_owned());
         }
         problems.extend(server.identity.problems());
         if server.identity.is_on() && server.network_access != NetworkAccess::Authenticated {

@@ -325,6 +325,10 @@ mod tests {
         fn is_any_on_the_way(&self) -> bool {
             true
         }
+
+        fn age(&self) -> std::time::Duration {
+            std::time::Duration::ZERO
+        }
     }
 
     fn rule(heading: &str, security_level: u8) -> SectionLevel {

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::DocumentRights;
 
@@ -15,6 +16,10 @@ pub trait NewestRights: Send + Sync {
 
     /// Whether there is any document of which it would say something.
     fn is_any_on_the_way(&self) -> bool;
+
+    /// How long ago everything was known that others had said of documents by then. It grows while
+    /// whoever would know cannot be asked.
+    fn age(&self) -> Duration;
 }
 
 /// Where a viewer looks for [`NewestRights`]; by default nowhere. It is no part of who they are, so
@@ -26,6 +31,13 @@ impl SharedNewestRights {
     /// Looks there.
     pub fn new(rights: Arc<dyn NewestRights>) -> Self {
         Self(Some(rights))
+    }
+
+    /// See [`NewestRights::age`]; zero where nobody says anything.
+    pub fn age(&self) -> Duration {
+        self.0
+            .as_ref()
+            .map_or(Duration::ZERO, |rights| rights.age())
     }
 
     pub(crate) fn on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {

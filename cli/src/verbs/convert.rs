@@ -1,6 +1,6 @@
 //! `tributary convert FILE`: the Markdown that ingest would make of a file.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::json;
 use tributary_convert::pages;
 use tributary_convert::picture::ocr;

@@ -12,6 +12,9 @@ mod rights;
 mod runner;
 mod scenario;
 mod separate;
+#[allow(dead_code)]
+#[path = "../chaos/servers.rs"]
+mod servers;
 mod stores;
 
 use crate::stores::Stores;

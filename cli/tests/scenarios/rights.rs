@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::harness::{Server, Workspace, text, wait_for};
 use crate::separate::Worker;
-use crate::stores::Stores;
+use crate::servers::OwnServer;
+use crate::stores::{Stores, kafka};
 
 const STAGES: &str = "ingest,chunk,embed,index";
 /// Publications that stand before the narrower rights.
@@ -106,10 +107,14 @@ impl World {
 
     /// What the reader gets.
     fn read(&self, server: &Server, path: &str, body: Option<&Value>) -> String {
-        let (url, key) = (
-            format!("{}{path}", server.url),
-            format!("Bearer {}", self.reader),
-        );
+        let (status, answer) = self.ask(&self.reader, server, path, body);
+        assert!(status < 500, "{path}: {status} {answer}");
+        answer
+    }
+
+    /// Status and body of what the holder of a key asks.
+    fn ask(&self, key: &str, server: &Server, path: &str, body: Option<&Value>) -> (u16, String) {
+        let (url, key) = (format!("{}{path}", server.url), format!("Bearer {key}"));
         let agent = ureq::Agent::config_builder().http_status_as_error(false);
         let agent: ureq::Agent = agent.build().into();
         let answer = match body {
@@ -117,8 +122,8 @@ impl World {
             None => agent.get(url).header("authorization", key).call(),
         };
         let mut answer = answer.unwrap();
-        assert!(answer.status().as_u16() < 500, "{path}: {answer:?}");
-        answer.body_mut().read_to_string().unwrap()
+        let body = answer.body_mut().read_to_string().unwrap();
+        (answer.status().as_u16(), body)
     }
 
     /// Waits until every view of the reader is as said.
@@ -214,4 +219,40 @@ fn rights_that_one_process_narrows_hold_in_the_others() {
     for server in [first, second, third] {
         server.stop();
     }
+}
+
+/// A broker of its own is taken away, so that the process hears of nothing that others publish.
+#[test]
+fn readers_are_not_answered_for_long_by_rights_that_may_be_narrower_by_now() {
+    if kafka().is_none() {
+        return;
+    }
+    let broker = OwnServer::start("kafka", "rights", &["--heap", "256m"]).unwrap();
+    let stores = Stores::on_broker(&format!("127.0.0.1:{}", broker.port));
+    let mut world = World::new(&stores);
+    world.workspace = world
+        .workspace
+        .with("query_api.server.rights_valid_seconds", "10");
+    let server = world.workspace.start();
+    let kept = world.publish(&server, "kept", "radio");
+    world.wait_until(&server, &kept, true);
+    let question = json!({"query": WORD});
+    let search = |key: &str| world.ask(key, &server, "/v1/search", Some(&question));
+
+    broker.command("kill");
+    let refused = wait_for("a refusal", || {
+        let (status, answer) = search(&world.reader);
+        assert!(status == 503 || answer.contains("eats grass"), "{answer}");
+        (status == 503).then_some(answer)
+    });
+    assert!(refused.contains("rights that were narrowed"), "{refused}");
+    let (status, answer) = search(&world.administrator);
+    assert!(status == 200 && answer.contains("eats grass"), "{answer}");
+
+    broker.command("start");
+    wait_for("the reader to be answered again", || {
+        let (status, answer) = search(&world.reader);
+        (status == 200 && answer.contains("eats grass")).then_some(())
+    });
+    server.stop();
 }

@@ -77,6 +77,11 @@ impl Stores {
         Some(Self::new("Kafka and an embedded index").with_kafka(&kafka()?))
     }
 
+    /// A log on a broker that others do not use.
+    pub fn on_broker(brokers: &str) -> Self {
+        Self::new("a Kafka of its own and an embedded index").with_kafka(brokers)
+    }
+
     /// The other one.
     pub fn elasticsearch_alone() -> Option<Self> {
         Some(Self::new("an embedded log and Elasticsearch").with_elasticsearch(&elasticsearch()?))

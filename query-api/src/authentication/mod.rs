@@ -12,6 +12,7 @@ mod sessions;
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderMap};
@@ -40,6 +41,8 @@ struct Keys {
     sessions: Sessions,
     identities: Identities,
     reading: Reading,
+    /// How long its newest rights hold without having been heard of again.
+    rights_valid: Duration,
     /// Behind the attributes of its cookies.
     secure: &'static str,
 }
@@ -137,6 +140,10 @@ impl Authentication {
             identities: Identities::new(&config.identity, Arc::clone(&parts.clock))?,
             clock: parts.clock,
             sessions: Sessions::default(),
+            rights_valid: match config.rights_valid_seconds {
+                0 => Duration::MAX,
+                seconds => Duration::from_secs(seconds),
+            },
             reading: Reading {
                 sees_unstated: config.documents_without_access == DocumentsWithoutAccess::Readers,
                 newest: parts.newest_rights,
@@ -161,6 +168,24 @@ impl Authentication {
         };
         let known = keys.known(shown).await?;
         Ok(Caller::of(known.holder(), &keys.reading))
+    }
+
+    /// `unavailable` for whoever sees what their rights allow, while what others say of rights has
+    /// not been heard for too long.
+    pub fn check_rights_are_known(&self, caller: &Caller) -> std::result::Result<(), Problem> {
+        let Some(keys) = self.0.as_ref().filter(|_| caller.viewer().is_some()) else {
+            return Ok(());
+        };
+        let age = keys.reading.newest.age();
+        if age <= keys.rights_valid {
+            return Ok(());
+        }
+        let what = format!(
+            "the event log has not answered for {} s: rights that were narrowed meanwhile are not known here",
+            age.as_secs()
+        );
+        Err(Problem::new(Code::Unavailable, what)
+            .with_hint("try again once it answers; query_api.server.rights_valid_seconds says how long readers are answered without it"))
     }
 
     /// The cookie for who shows a key or a token: name, value and attributes, as `Set-Cookie` has

@@ -162,9 +162,20 @@ impl Right {
                 return Err(problem.into());
             }
         };
-        match self.check(&caller, operations.config.open_metrics) {
+        let checked = self.check(&caller, operations.config.open_metrics);
+        match checked.and_then(|()| self.check_newest(&caller, operations)) {
             Ok(()) => Ok((caller, admission)),
             Err(problem) => Err(Refused::of(caller, problem.into())),
+        }
+    }
+
+    /// What shows documents to readers waits for nothing that could close them to these.
+    fn check_newest(self, caller: &Caller, operations: &Operations) -> Result<(), Problem> {
+        match self {
+            Self::OneOf(roles) if roles.contains(&Role::Reader) => {
+                operations.authentication.check_rights_are_known(caller)
+            }
+            _ => Ok(()),
         }
     }
 

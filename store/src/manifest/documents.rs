@@ -12,6 +12,7 @@ use tributary_schemas::{
 };
 
 use super::changes::Changes;
+use super::followed_rights::FollowedRights;
 use super::given_time::GivenTime;
 use super::list::{ListQuery, Listing, Selected};
 use super::reconcile::{on_the_way, reconcile};
@@ -144,9 +145,11 @@ impl Documents {
         Self { rights_of, ..self }
     }
 
-    /// What newest versions say of their readers, for who looks at the index.
+    /// What newest versions say of their readers, for who looks at the index. Asks the event log as
+    /// long as what it returns lives; within a runtime.
     pub fn newest_rights(&self) -> SharedNewestRights {
-        SharedNewestRights::new(Arc::clone(&self.table) as _)
+        let (table, topics) = (Arc::clone(&self.table), self.topics.clone());
+        SharedNewestRights::new(Arc::new(FollowedRights::of(table, topics)))
     }
 
     /// Accepts a document: on return it is durable and will end indexed, skipped, deleted or dead.

@@ -5,6 +5,7 @@
 pub mod changes;
 pub mod dead_letters;
 pub mod documents;
+mod followed_rights;
 pub mod given_time;
 mod letters;
 pub mod list;

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::JoinHandle;
 use tributary_schemas::{
-    DocumentRights, DocumentState, Error, ErrorKind, Labels, NewestRights, Result, State, Topic,
-    Viewer,
+    DocumentRights, DocumentState, Error, ErrorKind, Labels, Result, State, Topic, Viewer,
 };
 
 use super::changes::Changes;
@@ -201,6 +200,17 @@ impl DocumentTable {
         self.view.catch_up(topics).await
     }
 
+    /// What the newest version of a document says of its readers, while the index may still have an
+    /// earlier one.
+    pub(super) fn rights_on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
+        self.read(|rows| rows.rights_on_the_way(document_id))
+    }
+
+    /// Whether there is any document of which [`Self::rights_on_the_way`] says something.
+    pub(super) fn has_rights_on_the_way(&self) -> bool {
+        self.read(Rows::has_rights_on_the_way)
+    }
+
     /// Completes when reports are followed no more, which only a panic can cause.
     pub fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
         ended(self.view.changes())
@@ -342,16 +352,6 @@ async fn fits(topics: &Topics, applied: &Applied) -> Result<bool> {
 /// Records up to these positions, all partitions together.
 fn reports(applied: &Applied) -> u64 {
     applied.values().sum()
-}
-
-impl NewestRights for DocumentTable {
-    fn on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
-        self.read(|rows| rows.rights_on_the_way(document_id))
-    }
-
-    fn is_any_on_the_way(&self) -> bool {
-        self.read(Rows::has_rights_on_the_way)
-    }
 }
 
 impl Fold for Rows {
@@ -656,7 +656,7 @@ mod tests {
         ];
         for (later, expected) in table {
             let reports = [std::slice::from_ref(&indexed), later].concat();
-            let on_the_way = DocumentTable::with_reports(&reports).on_the_way("d");
+            let on_the_way = DocumentTable::with_reports(&reports).rights_on_the_way("d");
             let level = on_the_way.map(|rights| rights.security_level);
             assert_eq!(level, expected, "{reports:?}");
         }

@@ -450,6 +450,8 @@ pub struct Settings {
     pub ask: AskConfig,
     pub answer: AnswerConfig,
     pub keys: Option<Arc<KeyRing>>,
+    /// What is said of rights; else what the documents of the server say.
+    pub newest_rights: Option<SharedNewestRights>,
 }
 
 impl Default for Settings {
@@ -461,6 +463,7 @@ impl Default for Settings {
             ask: super::ask_config(),
             answer: super::answer_config(),
             keys: None,
+            newest_rights: None,
         }
     }
 }
@@ -474,6 +477,7 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
         ask,
         answer,
         keys,
+        newest_rights,
     } = settings;
     let index = Arc::new(MemoryIndex::default());
     super::fill(index.as_ref()).await;
@@ -499,7 +503,7 @@ pub async fn state_of(models: Models, ready: bool, settings: Settings) -> (Serve
         inline_limit_bytes: 50_000,
         operations: OperationsParts {
             keys,
-            newest_rights: kept.documents.newest_rights(),
+            newest_rights: newest_rights.unwrap_or_else(|| kept.documents.newest_rights()),
             audit: Some(kept.audit()),
             ..operations(ready)
         },

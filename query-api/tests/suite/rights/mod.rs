@@ -3,11 +3,13 @@
 
 pub(crate) mod door;
 mod owners;
+mod unheard;
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use tributary_query_api::config::{NetworkAccess, ServerConfig};
+use tributary_schemas::SharedNewestRights;
 use tributary_store::keys::{Grant, KeyFile, KeyRing, NewKey};
 
 use crate::common;
@@ -41,9 +43,15 @@ impl Keyed {
     }
 
     pub async fn start_with(server: ServerConfig) -> Self {
+        Self::start_by(server, None).await
+    }
+
+    /// The same, where somebody else says what is known of rights.
+    async fn start_by(server: ServerConfig, newest_rights: Option<SharedNewestRights>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let settings = Settings {
             server,
+            newest_rights,
             keys: Some(Arc::new(KeyRing::open(
                 folder.path().to_owned(),
                 BACKUP_TOKEN,
