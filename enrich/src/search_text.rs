@@ -1,5 +1,6 @@
 //! What of a chunk is searched: its heading (document title, section path) and its body as plain
-//! text; of code its description, then the code as it is. The chunk stage analyses it, the embed stage embeds it. Links and image destinations are
+//! text; of code its description, then the code as it is. The chunk stage analyses it ([`SearchText::of`]),
+//! the embed stage embeds what of it has a meaning (`of_meaning`). Links and image destinations are
 //! never part of it.
 
 use tributary_schemas::{Chunk, DocumentHeader};

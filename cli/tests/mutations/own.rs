@@ -1,4 +1,4 @@
-//! Small whole documents of every format, made here: what mutations begin with where no real
+//! Small whole documents of most formats, made here: what mutations begin with where no real
 //! documents are.
 
 use crate::compound;

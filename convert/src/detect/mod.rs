@@ -1,5 +1,5 @@
-//! What a body is, judged by its content first; name and media type only decide between formats
-//! that look alike (Markdown and plain text).
+//! What a body is, judged by its content first; name and media type decide only between kinds of text,
+//! which look alike (Markdown, reStructuredText, tables, source code, plain text).
 
 mod containers;
 mod hint;

@@ -83,7 +83,8 @@ pub(super) struct Item {
     pub marker: String,
     /// Text after the marker.
     pub text: String,
-    /// Where the marker stands, for the depth of the list.
+    /// Where the marker stands, for the depth of the list: in points from the left, or from the right
+    /// and negative, so that what is set in is more in both.
     pub left: f32,
     /// What it would be if its number were that of a heading; `None` if that cannot be.
     pub paragraph: Option<Box<Paragraph>>,
@@ -319,7 +320,11 @@ fn block(group: &Group, around: Surroundings) -> Option<Block> {
         around,
         ..paragraph(&group.lines)?
     };
-    Some(match item(&paragraph) {
+    let is_right_to_left = group
+        .lines
+        .first()
+        .is_some_and(|line| line.is_right_to_left);
+    Some(match item(&paragraph, is_right_to_left) {
         Some(item) => Block::Item(item),
         None => Block::Paragraph(paragraph),
     })
@@ -356,8 +361,11 @@ pub(super) fn paragraph(lines: &[&Line]) -> Option<Paragraph> {
     })
 }
 
-fn item(paragraph: &Paragraph) -> Option<Item> {
-    let left = paragraph.area.left;
+fn item(paragraph: &Paragraph, is_right_to_left: bool) -> Option<Item> {
+    let left = match is_right_to_left {
+        true => -paragraph.area.right,
+        false => paragraph.area.left,
+    };
     match lists::parse(&paragraph.text)? {
         Marker::Bullet(text) => Some(Item {
             marker: "-".to_owned(),

@@ -34,13 +34,15 @@ pub(super) fn with_markers(segments: Vec<Segment>, rules: &Rules) -> Vec<Segment
             lonely.push(marker);
             continue;
         }
-        let distance = |text: &Segment| text.area.left - marker.area.right;
+        let distance = |text: &Segment| gap(text, marker.area);
         let is_beside = |text: &&mut Segment| {
             let is_near = (-1.0..MARKER_GAP * text.size).contains(&distance(text))
                 && text.area.shared_height(marker.area) > 0.4 * marker.area.height();
-            is_near
-                && !text.is_right_to_left
-                && !rules.part(marker.area.right, text.area.left, marker.area.middle())
+            let (left, right) = match text.is_right_to_left {
+                true => (text.area.right, marker.area.left),
+                false => (marker.area.right, text.area.left),
+            };
+            is_near && !rules.part(left, right, marker.area.middle())
         };
         match texts
             .iter_mut()
@@ -72,7 +74,7 @@ fn with_dots(mut segments: Vec<Segment>, rules: &Rules) -> Vec<Segment> {
         let nearest = segments
             .iter_mut()
             .filter(|text| is_beside_dot(text, *dot))
-            .min_by(|one, other| dot_gap(one, *dot).total_cmp(&dot_gap(other, *dot)));
+            .min_by(|one, other| gap(one, *dot).total_cmp(&gap(other, *dot)));
         let Some(text) = nearest else { continue };
         let is_between = is_behind_text && !text.is_right_to_left;
         if !is_between && lists::parse(&text.text).is_none() {
@@ -88,13 +90,13 @@ fn with_dots(mut segments: Vec<Segment>, rules: &Rules) -> Vec<Segment> {
 fn is_beside_dot(text: &Segment, dot: Area) -> bool {
     // Signs stand in the middle of small letters.
     let height = (text.baseline - dot.middle()) / text.size.max(1.0);
-    (0.0..DOT_GAP * text.size).contains(&dot_gap(text, dot))
+    (0.0..DOT_GAP * text.size).contains(&gap(text, dot))
         && (0.0..0.7).contains(&height)
         && dot.height() < DOT_SIZE * text.size
 }
 
-/// From a drawn sign to the text that it would open, in points.
-fn dot_gap(text: &Segment, dot: Area) -> f32 {
+/// From a sign to the text that it would open, in points.
+fn gap(text: &Segment, dot: Area) -> f32 {
     if text.is_right_to_left {
         dot.left - text.area.right
     } else {

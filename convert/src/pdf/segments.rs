@@ -113,17 +113,23 @@ fn of_line(line: &[Glyph], quarters: Option<u8>, rules: &Rules) -> Vec<Segment> 
     } else {
         line.to_vec()
     };
+    let words = match is_right_to_left {
+        true => words(line),
+        false => Vec::new(),
+    };
     let mut builder = Builder::new(is_right_to_left);
-    for glyph in line {
+    for (at, glyph) in line.iter().enumerate() {
         match glyph {
             Glyph::Drawn(character) if character.style.quarters != quarters => {
                 builder.owed = Owed::Typed
             }
             Glyph::Drawn(character) => {
-                if builder.is_break(character, rules) {
+                let word = words.get(at).copied().unwrap_or(character.area);
+                if builder.is_break(character, word, rules) {
                     segments.extend(builder.finish());
                     builder = Builder::new(is_right_to_left);
                 }
+                builder.word = word;
                 builder.push(character);
             }
             Glyph::Space => builder.owed = Owed::Typed,
@@ -177,7 +183,64 @@ fn in_logical_order(mut line: Vec<Glyph>) -> Vec<Glyph> {
             word.reverse();
         }
     }
+    let is_of_number = |glyph: &Glyph| match glyph {
+        Glyph::Drawn(character) => !unicode::is_right_to_left(character.value),
+        _ => false,
+    };
+    for word in line.chunk_by_mut(|one, other| is_of_number(one) && is_of_number(other)) {
+        sign_behind(word);
+    }
     line
+}
+
+/// A sign behind a number stands left of it there: `3.` is drawn as `.3`.
+fn sign_behind(word: &mut [Glyph]) {
+    let value = |glyph: &Glyph| match glyph {
+        Glyph::Drawn(character) => character.value,
+        _ => ' ',
+    };
+    let Some((sign, number)) = word.split_first() else {
+        return;
+    };
+    let is_sign = matches!(value(sign), '.' | ',' | ':' | ';');
+    let is_number = |glyph: &Glyph| value(glyph).is_ascii_digit();
+    if is_sign && !number.is_empty() && number.iter().all(is_number) {
+        word.rotate_left(1);
+    }
+}
+
+/// Where the word of each glyph stands. In a line from right to left a letter of such a script is a
+/// word by itself, and what is written from left to right, such as a number, stands as a whole.
+fn words(line: &[Glyph]) -> Vec<Area> {
+    let mut areas: Vec<Area> = Vec::with_capacity(line.len());
+    let mut begins: Option<(usize, Area, Character)> = None;
+    for (at, glyph) in line.iter().enumerate() {
+        let Glyph::Drawn(character) = glyph else {
+            areas.push(Area::default());
+            continue;
+        };
+        let is_other_way = unicode::is_right_to_left(character.value);
+        let (first, area) = match begins.take() {
+            Some((first, area, last)) if !is_other_way && goes_on(&last, character) => {
+                (first, area.joined(character.area))
+            }
+            _ => (at, character.area),
+        };
+        areas.push(area);
+        areas
+            .iter_mut()
+            .skip(first)
+            .for_each(|of_word| *of_word = area);
+        begins = (!is_other_way).then_some((first, area, *character));
+    }
+    areas
+}
+
+/// Whether a character stands behind another from left to right, near by.
+fn goes_on(last: &Character, next: &Character) -> bool {
+    let size = last.style.size.max(next.style.size);
+    let gap = next.area.left - last.area.right;
+    next.area.left > last.area.left && gap <= MAXIMUM_GAP * size
 }
 
 /// White space before the next character.
@@ -193,6 +256,8 @@ enum Owed {
 struct Builder {
     segment: Segment,
     last: Option<Character>,
+    /// Where the word of the last character stands, in a line from right to left.
+    word: Area,
     owed: Owed,
     link: Option<u16>,
     /// Sizes of its letters with their numbers, in order of appearance.
@@ -215,6 +280,7 @@ impl Builder {
         Self {
             segment,
             last: None,
+            word: Area::default(),
             owed: Owed::Nothing,
             link: None,
             sizes: Vec::new(),
@@ -228,16 +294,17 @@ impl Builder {
 
     /// Whether a character starts another segment: it stands on another line, far off, or behind
     /// the line of a table.
-    fn is_break(&self, next: &Character, rules: &Rules) -> bool {
+    fn is_break(&self, next: &Character, word: Area, rules: &Rules) -> bool {
         let Some(last) = &self.last else { return false };
         let size = last.style.size.max(next.style.size);
         if (next.baseline - last.baseline).abs() > 0.25 * size {
             return true;
         }
         if self.segment.is_right_to_left {
-            let both = [last.value, next.value];
-            let gap = last.area.left - next.area.right;
-            return gap > MAXIMUM_GAP * size && both.into_iter().all(unicode::is_right_to_left);
+            let height = last.baseline - 0.2 * size;
+            let (gap, back) = (self.word.left - word.right, word.left - self.word.right);
+            let is_parted = gap > 0.0 && rules.part(word.right, self.word.left, height);
+            return is_parted || gap.max(back) > MAXIMUM_GAP * size;
         }
         let gap = next.area.left - last.area.right;
         let is_backwards = next.area.left < last.area.left - 0.5 * size;
@@ -296,12 +363,13 @@ impl Builder {
         gap > (if is_number { NUMBER_GAP } else { WORD_GAP }) * next.style.size
     }
 
-    /// Spaces between Chinese characters are found where letters are spread, not typed.
+    /// Spaces between Chinese characters are found where letters are spread, not typed; how wide
+    /// they may be is said by [`MAXIMUM_GAP`].
     fn is_false_space(&self, next: &Character, gap: f32) -> bool {
         let is_wide = self
             .last
             .is_some_and(|last| unicode::are_unspaced(last.value, next.value));
-        is_wide && gap < 0.8 * next.style.size
+        is_wide && (self.owed != Owed::Typed || gap < 0.8 * next.style.size)
     }
 
     /// Notes that the text so far may be parted from what follows.

@@ -5,7 +5,7 @@ use tributary_models::chat::Role;
 
 use crate::prompts::{CODE_DESCRIPTION, CODE_FILE_SUMMARY, SECTION_SUMMARY};
 
-/// A kind of text that a language model writes, or, in a lesser way, rules do.
+/// A kind of text that a language model writes; without one rules may, in a lesser way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrittenKind {
     /// What a section says: [`crate::summaries`].

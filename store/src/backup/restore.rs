@@ -4,7 +4,7 @@
 //! what it held or all of the backup, also where it is a mount point that cannot be exchanged
 //! itself.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
