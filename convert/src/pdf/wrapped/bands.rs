@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::Within;
 use super::run::{self, Line, Run, step};
 use crate::pdf::geometry::share_width;
 use crate::slices::part;
@@ -28,8 +29,8 @@ pub(super) struct Band {
 }
 
 /// What may be the rows of a run, the most likely first; none if no cell wraps.
-pub(super) fn of(lines: &[Line], run: &Run) -> Vec<Vec<Band>> {
-    let thresholds = thresholds(part(lines, run.first..run.end), run);
+pub(super) fn of(lines: &[Line], run: &Run, within: Within) -> Vec<Vec<Band>> {
+    let thresholds = thresholds(part(lines, run.first..run.end), run, within);
     let bands = thresholds
         .into_iter()
         .map(|threshold| parted(lines, run, threshold));
@@ -62,22 +63,29 @@ fn parted(lines: &[Line], run: &Run, threshold: f32) -> Vec<Band> {
     trimmed(lines, run, near(bands, &steps, widest))
 }
 
-/// Steps from which a line may begin another row: between the small steps of the columns and the
-/// others, where the difference is largest.
-fn thresholds(lines: &[Line], run: &Run) -> Vec<f32> {
-    let mut steps = Vec::new();
+/// Steps from which a line may begin another row: between the small steps, which are those within
+/// cells, and the others, where the difference is largest.
+fn thresholds(lines: &[Line], run: &Run, within: Within) -> Vec<f32> {
+    let step_of = |pair: &[&Line]| match pair {
+        [above, below] => Some(step(above, below)),
+        _ => None,
+    };
+    // From the lowest cell of a row to the highest of the next one, whichever their columns. Lines
+    // of columns of text stand at any distance.
+    let all: Vec<&Line> = match within {
+        Within::Region => lines.iter().collect(),
+        Within::Page => Vec::new(),
+    };
+    let mut steps: Vec<f32> = all.windows(2).filter_map(step_of).collect();
     for column in &run.columns {
         let is_inside = |line: &&Line| {
             let mut pieces = line.pieces.iter();
             pieces.any(|piece| share_width(*column, piece.area))
         };
         let inside: Vec<&Line> = lines.iter().filter(is_inside).collect();
-        let pairs = inside.windows(2).filter_map(|pair| match pair {
-            [above, below] => Some(step(above, below)),
-            _ => None,
-        });
-        steps.extend(pairs.filter(|step| *step > LINE_STEP));
+        steps.extend(inside.windows(2).filter_map(step_of));
     }
+    steps.retain(|step| *step > LINE_STEP);
     steps.sort_by(f32::total_cmp);
     let widest = WIDEST_LINE_STEP * steps.first().copied().unwrap_or_default();
     let mut gaps: Vec<(f32, f32)> = steps

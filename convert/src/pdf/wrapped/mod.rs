@@ -105,7 +105,7 @@ fn tables(lines: &[Line], within: Within) -> Vec<Found> {
 
 /// The table in a run, and the line behind it.
 fn table(lines: &[Line], run: &Run, within: Within) -> Option<(Found, usize)> {
-    let mut all = bands::of(lines, run).into_iter();
+    let mut all = bands::of(lines, run, within).into_iter();
     let (bands, columns) = all.find_map(|bands| {
         let (first, last) = (bands.first()?, bands.last()?);
         let columns = run::columns(part(lines, first.first..last.end), &run.columns);
