@@ -200,7 +200,7 @@ impl Region {
             return true;
         };
         if is_code || open.is_code {
-            return is_code != open.is_code || step(last, line) > 2.6;
+            return is_code != open.is_code || step(last, line) > code::FARTHEST;
         }
         let size_change = (line.size - last.size).abs() / last.size.max(line.size).max(1.0);
         // Bold words at the start of a paragraph may fill its first line and go on in the next.

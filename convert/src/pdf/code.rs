@@ -8,6 +8,9 @@ use super::unicode;
 /// Step to the next line of a block of code, in sizes.
 const CODE_STEP: f32 = 1.7;
 
+/// Step to the next line of one listing, in sizes: a blank line may stand between them.
+pub(super) const FARTHEST: f32 = 4.0;
+
 /// Which lines are code: those in letters of one width, and those between them whose comments are
 /// in Chinese.
 pub(super) fn lines_of(lines: &[&Line], statistics: &Statistics) -> Vec<bool> {
