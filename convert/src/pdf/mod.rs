@@ -62,7 +62,7 @@ pub use library::{
 };
 
 /// Name and version with PDFium; the version grows with every change of the output.
-pub(crate) const NAME: &str = "pdf/5";
+pub(crate) const NAME: &str = "pdf/6";
 
 /// Name and version where tags told the text of a page at least.
 pub(crate) const TAGGED_NAME: &str = "pdf-tagged/2";

@@ -212,28 +212,26 @@ fn sign_behind(word: &mut [Glyph]) {
 /// Where the word of each glyph stands. In a line from right to left a letter of such a script is a
 /// word by itself, and what is written from left to right, such as a number, stands as a whole.
 fn words(line: &[Glyph]) -> Vec<Area> {
-    let mut areas: Vec<Area> = Vec::with_capacity(line.len());
-    let mut begins: Option<(usize, Area, Character)> = None;
-    for (at, glyph) in line.iter().enumerate() {
-        let Glyph::Drawn(character) = glyph else {
-            areas.push(Area::default());
-            continue;
-        };
-        let is_other_way = unicode::is_right_to_left(character.value);
-        let (first, area) = match begins.take() {
-            Some((first, area, last)) if !is_other_way && goes_on(&last, character) => {
-                (first, area.joined(character.area))
+    let mut words: Vec<Area> = Vec::new();
+    let mut open: Option<Character> = None;
+    let mut word_of = |glyph: &Glyph| {
+        if let Glyph::Drawn(character) = glyph {
+            let is_other_way = unicode::is_right_to_left(character.value);
+            let goes_on = !is_other_way && open.is_some_and(|last| goes_on(&last, character));
+            match words.last_mut().filter(|_| goes_on) {
+                Some(word) => *word = word.joined(character.area),
+                None => words.push(character.area),
             }
-            _ => (at, character.area),
-        };
-        areas.push(area);
-        areas
-            .iter_mut()
-            .skip(first)
-            .for_each(|of_word| *of_word = area);
-        begins = (!is_other_way).then_some((first, area, *character));
-    }
-    areas
+            open = Some(*character).filter(|_| !is_other_way);
+        }
+        words.len()
+    };
+    let numbers: Vec<usize> = line.iter().map(&mut word_of).collect();
+    let word = |number: usize| words.get(number.checked_sub(1)?).copied();
+    numbers
+        .into_iter()
+        .map(|number| word(number).unwrap_or_default())
+        .collect()
 }
 
 /// Whether a character stands behind another from left to right, near by.
@@ -538,6 +536,64 @@ mod tests {
             }),
         };
         text.chars().enumerate().map(glyph).collect()
+    }
+
+    /// Glyphs of a line in logical order, each with where it stands, five points to a glyph.
+    fn placed(line: &[(char, f32)]) -> Vec<Glyph> {
+        let text: String = line.iter().map(|(value, _)| value).collect();
+        let places = line.iter().map(|(_, left)| *left);
+        let mut glyphs = glyphs(&text, 5.0);
+        for (glyph, left) in glyphs.iter_mut().zip(places) {
+            if let Glyph::Drawn(character) = glyph {
+                (character.area.left, character.area.right) = (left, left + 5.0);
+            }
+        }
+        glyphs
+    }
+
+    #[test]
+    fn cells_with_numbers_are_parted_from_right_to_left() {
+        // قيم | 11 | 9: the cells from right to left, the digits of each from left to right.
+        let row = [
+            ('ق', 110.0),
+            ('ي', 105.0),
+            ('م', 100.0),
+            (' ', 0.0),
+            ('1', 60.0),
+            ('1', 65.0),
+            (' ', 0.0),
+            ('9', 30.0),
+        ];
+        assert_eq!(texts(&placed(&row)), ["قيم", "11", "9"]);
+        // A number within a sentence stays there.
+        let sentence = [
+            ('ق', 80.0),
+            ('م', 75.0),
+            (' ', 0.0),
+            ('4', 62.0),
+            ('2', 67.0),
+            (' ', 0.0),
+            ('ق', 54.0),
+        ];
+        assert_eq!(texts(&placed(&sentence)), ["قم 42 ق"]);
+    }
+
+    #[test]
+    fn a_sign_behind_a_number_is_written_behind_it() {
+        let item = [
+            ('.', 95.0),
+            ('3', 100.0),
+            (' ', 0.0),
+            ('ق', 88.0),
+            ('م', 83.0),
+        ];
+        assert_eq!(texts(&placed(&item)), ["3. قم"]);
+    }
+
+    #[test]
+    fn spread_chinese_has_no_spaces() {
+        assert_eq!(texts(&glyphs("包_含_以_下", 7.4)), ["包含以下"]);
+        assert_eq!(texts(&glyphs("包 含", 7.4)), ["包 含"]);
     }
 
     fn texts(glyphs: &[Glyph]) -> Vec<String> {

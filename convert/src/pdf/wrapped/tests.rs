@@ -100,3 +100,51 @@ fn items_and_paragraphs_are_no_table() {
         .collect();
     assert!(tables(prose).is_empty());
 }
+
+/// No cell of one column shows how near the rows are: it is seen from one column to the next.
+#[test]
+fn rows_are_parted_where_their_outermost_cells_are() {
+    let row = |baseline: f32, cells: [&[&str]; 3]| -> Vec<Segment> {
+        let tallest = cells.iter().map(|lines| lines.len()).max().unwrap();
+        let lefts = [50.0, 150.0, 300.0];
+        let of = |(left, lines): (f32, &[&str])| -> Vec<Segment> {
+            let above = 6.0 * (tallest - lines.len()) as f32;
+            let lines = (0_u8..).zip(lines);
+            let place =
+                |(at, line): (u8, &&str)| text(line, left, baseline + above + 12.0 * f32::from(at));
+            lines.map(place).collect()
+        };
+        lefts.into_iter().zip(cells).flat_map(of).collect()
+    };
+    let rows = [
+        row(
+            100.0,
+            [
+                &["filter"],
+                &["handover of the", "mobile station"],
+                &["report"],
+            ],
+        ),
+        row(
+            127.0,
+            [
+                &["during"],
+                &["88.92"],
+                &["the power of a", "measured cell"],
+            ],
+        ),
+        row(
+            154.0,
+            [&["budget of", "the filter"], &["77.50"], &["value"]],
+        ),
+    ];
+    let found = tables(rows.concat());
+    assert_eq!(
+        found,
+        [[
+            ["filter", "handover of the mobile station", "report"],
+            ["during", "88.92", "the power of a measured cell"],
+            ["budget of the filter", "77.50", "value"],
+        ]]
+    );
+}
