@@ -183,18 +183,15 @@ async fn holds_nothing_else(
     let is_other = |row: &&DocumentRow| {
         row.latest.state != State::Deleted && !known.contains(row.latest.document_id.as_str())
     };
-    let others: Vec<&str> = rows
-        .iter()
-        .filter(is_other)
-        .map(|row| row.latest.document_id.as_str())
-        .collect();
+    let others: Vec<&DocumentRow> = rows.iter().filter(is_other).collect();
     let Some(first) = others.first() else {
         return Ok(());
     };
     let message = format!(
-        "{} holds {} documents that are not of this set, such as `{first}`",
+        "{} holds {} documents that are not of this set, such as `{}`",
         config.store.data_folder,
-        others.len()
+        others.len(),
+        first.latest.document_id
     );
     let hint = "the evaluation would be published beside them; leave out --data-dir (and TRIBUTARY_DATA_DIR), or name a folder of its own";
     Err(Error::new(ErrorKind::Conflict, message)

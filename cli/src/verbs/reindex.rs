@@ -10,7 +10,7 @@ use tributary_schemas::reindex::{
     ReindexOverview, ReindexProgress, ReindexReport, ReindexRequest, ReindexState,
 };
 
-use crate::args::{Global, Reindex, Service};
+use crate::args::{Global, Output, Reindex, Service};
 use crate::client::Client;
 use crate::config::Config;
 use crate::print::{self, Outcome};
@@ -33,25 +33,33 @@ pub fn run(global: &Global, config: &Config, arguments: &Reindex) -> Result<Outc
         print::result(arguments.output, &overview, || describe(&overview))?;
         Outcome::Done
     } else if arguments.cancel {
-        let report: ReindexReport = client.delete("/v1/reindex")?;
-        print::result(arguments.output, &report, || {
-            format!("build of {} given up", named(&report))
-        })?;
-        Outcome::Done
+        give_up(&client, arguments.output)?
     } else if arguments.rollback {
-        let report: ReindexReport = client.post("/v1/reindex/rollback", &json!({}))?;
-        print::result(arguments.output, &report, || {
-            format!(
-                "queries go to {} again, no longer to {}",
-                report.previous, report.generation
-            )
-        })?;
-        Outcome::Done
+        roll_back(&client, arguments.output)?
     } else {
         build(&client, arguments)?
     };
     client.close()?;
     Ok(outcome)
+}
+
+fn give_up(client: &Client, output: Output) -> Result<Outcome> {
+    let report: ReindexReport = client.delete("/v1/reindex")?;
+    print::result(output, &report, || {
+        format!("build of {} given up", named(&report))
+    })?;
+    Ok(Outcome::Done)
+}
+
+fn roll_back(client: &Client, output: Output) -> Result<Outcome> {
+    let report: ReindexReport = client.post("/v1/reindex/rollback", &json!({}))?;
+    print::result(output, &report, || {
+        format!(
+            "queries go to {} again, no longer to {}",
+            report.previous, report.generation
+        )
+    })?;
+    Ok(Outcome::Done)
 }
 
 fn build(client: &Client, arguments: &Reindex) -> Result<Outcome> {

@@ -298,18 +298,28 @@ impl Builder {
         if (next.baseline - last.baseline).abs() > 0.25 * size {
             return true;
         }
+        let height = last.baseline - 0.2 * size;
         if self.segment.is_right_to_left {
-            let height = last.baseline - 0.2 * size;
             let (gap, back) = (self.word.left - word.right, word.left - self.word.right);
             let is_parted = gap > 0.0 && rules.part(word.right, self.word.left, height);
             return is_parted || gap.max(back) > MAXIMUM_GAP * size;
         }
+        self.is_break_from_left(last, next, |gap| {
+            gap > 0.0 && rules.part(last.area.right, next.area.left, height)
+        })
+    }
+
+    fn is_break_from_left(
+        &self,
+        last: &Character,
+        next: &Character,
+        has_line: impl Fn(f32) -> bool,
+    ) -> bool {
+        let size = last.style.size.max(next.style.size);
         let gap = next.area.left - last.area.right;
         let is_backwards = next.area.left < last.area.left - 0.5 * size;
         let has_gap = self.owed != Owed::Nothing || gap > 0.2 * size;
-        let is_parted = gap > 0.0
-            && has_gap
-            && rules.part(last.area.right, next.area.left, last.baseline - 0.2 * size);
+        let is_parted = has_gap && has_line(gap);
         let is_label = last.style.is_bold != next.style.is_bold && gap > LABEL_GAP * size;
         gap > MAXIMUM_GAP * size || is_backwards || is_parted || is_label
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use tributary_schemas::reindex::{ReindexOverview, ReindexState};
+use tributary_schemas::reindex::{ReindexOverview, ReindexProgress, ReindexState};
 use tributary_store::config::SearchIndexKind;
 use tributary_store::damage::Part;
 use tributary_store::data_folder::{DataFolder, is_open_to_others, running_server};
@@ -122,52 +122,110 @@ pub(super) fn generations(global: &Global, config: &Config) -> Vec<Check> {
 }
 
 fn told(overview: &ReindexOverview) -> Vec<Check> {
-    let under_way = overview.builds.iter().filter_map(|build| {
-        let report = &build.report;
-        let reason = report.reason.as_deref().unwrap_or("no reason was given");
-        let (detail, hint) = match report.state {
-            ReindexState::Waiting => (
-                "a reindex waits, for another one or for the service `index`".to_owned(),
-                "`tributary knowledge-sets reindex --status` shows all of them",
-            ),
-            ReindexState::Building => (
-                format!(
-                    "a new index is being built: {} of {} documents",
-                    build.documents_done, build.documents_total
-                ),
-                "until it is done queries go to the one before",
-            ),
-            ReindexState::Blocked => (
-                format!("a reindex is blocked: {reason}"),
-                "`tributary knowledge-sets reindex --cancel` gives it up",
-            ),
-            _ => return None,
-        };
-        Some(Check {
-            hint: Some(hint.to_owned()),
-            ..passed("reindex", detail)
-        })
-    });
-    let mut checks: Vec<Check> = under_way.collect();
+    let mut checks: Vec<Check> = overview.builds.iter().filter_map(under_way).collect();
+    let warning = |detail: String, hint: &str| Check {
+        hint: Some(hint.to_owned()),
+        ..passed("index", detail)
+    };
     if !overview.outdated.is_empty() {
-        let settings = overview.outdated.join(", ");
-        checks.push(Check {
-            hint: Some("`tributary knowledge-sets reindex` makes them hold".to_owned()),
-            ..passed("index", format!("changed since it was built: {settings}"))
-        });
+        checks.push(warning(
+            format!(
+                "changed since it was built: {}",
+                overview.outdated.join(", ")
+            ),
+            "`tributary knowledge-sets reindex` makes them hold",
+        ));
     }
     let documents = usize::try_from(overview.documents_under_old_rules).unwrap_or(usize::MAX);
     if documents > 0 {
         let documents = print::count(documents, "document");
-        checks.push(Check {
-            hint: Some(
-                "`tributary knowledge-sets reindex --all` makes those of today hold".to_owned(),
-            ),
-            ..passed(
-                "index",
-                format!("{documents} tagged by the rules of before"),
-            )
-        });
+        checks.push(warning(
+            format!("{documents} tagged by the rules of before"),
+            "`tributary knowledge-sets reindex --all` makes those of today hold",
+        ));
     }
     checks
+}
+
+/// What is said of a build that has not ended.
+fn under_way(build: &ReindexProgress) -> Option<Check> {
+    let report = &build.report;
+    let (detail, hint) = match report.state {
+        ReindexState::Waiting => (
+            "a reindex waits, for another one or for the service `index`".to_owned(),
+            "`tributary knowledge-sets reindex --status` shows all of them",
+        ),
+        ReindexState::Building => (
+            format!(
+                "a new index is being built: {} of {} documents",
+                build.documents_done, build.documents_total
+            ),
+            "until it is done queries go to the one before",
+        ),
+        ReindexState::Blocked => (
+            format!(
+                "a reindex is blocked: {}",
+                report.reason.as_deref().unwrap_or("no reason was given")
+            ),
+            "`tributary knowledge-sets reindex --cancel` gives it up",
+        ),
+        ReindexState::Promoted
+        | ReindexState::RolledBack
+        | ReindexState::Cancelled
+        | ReindexState::Failed => return None,
+    };
+    Some(Check {
+        hint: Some(hint.to_owned()),
+        ..passed("reindex", detail)
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(overview: serde_json::Value) -> Vec<String> {
+        let checks = told(&serde_json::from_value(overview).unwrap());
+        let line = |check: Check| {
+            assert!(check.ok);
+            format!("{}: {} | {}", check.name, check.detail, check.hint.unwrap())
+        };
+        checks.into_iter().map(line).collect()
+    }
+
+    fn build(state: &str, reason: Option<&str>) -> serde_json::Value {
+        json!({
+            "request": {"request_id": "r", "knowledge_sets": [], "at_ms": 1},
+            "report": {"request_id": "r", "state": state, "reason": reason, "at_ms": 1},
+            "documents_total": 40, "documents_done": 7,
+        })
+    }
+
+    #[test]
+    fn builds_that_have_not_ended_and_what_changed_are_told() {
+        let ended = ["promoted", "rolled_back", "cancelled", "failed"];
+        let ended: Vec<_> = ended.into_iter().map(|state| build(state, None)).collect();
+        let quiet = json!({"builds": ended, "generations": [], "outdated": []});
+        assert_eq!(said(quiet), Vec::<String>::new());
+
+        let overview = json!({
+            "builds": [build("building", None), build("blocked", Some("two are missing")), build("waiting", None)],
+            "generations": [], "outdated": ["chunker", "models"], "documents_under_old_rules": 1,
+        });
+        let said = said(overview);
+        let begins = [
+            "reindex: a new index is being built: 7 of 40 documents | ",
+            "reindex: a reindex is blocked: two are missing | `tributary knowledge-sets reindex --cancel`",
+            "reindex: a reindex waits, ",
+            "index: changed since it was built: chunker, models | ",
+            "index: 1 document tagged by the rules of before | `tributary knowledge-sets reindex --all`",
+        ];
+        assert_eq!(said.len(), begins.len(), "{said:?}");
+        for (line, begin) in said.iter().zip(begins) {
+            assert!(line.starts_with(begin), "{line}");
+        }
+    }
 }

@@ -18,6 +18,13 @@ const PAGE: usize = 500;
 
 /// Prints what the server lists, page by page.
 pub fn run(client: &Client, wanted: &ListDocuments) -> Result<Outcome> {
+    let found = pages(client, wanted)?;
+    print::result(wanted.output, &found_json(&found), || text(&found))?;
+    Ok(Outcome::Done)
+}
+
+/// As many pages as are wanted, as one.
+fn pages(client: &Client, wanted: &ListDocuments) -> Result<DocumentPage> {
     let conditions = conditions(wanted)?;
     let mut found = DocumentPage {
         next: wanted.after.clone(),
@@ -43,8 +50,7 @@ pub fn run(client: &Client, wanted: &ListDocuments) -> Result<Outcome> {
             break;
         }
     }
-    print::result(wanted.output, &found_json(&found), || text(&found))?;
-    Ok(Outcome::Done)
+    Ok(found)
 }
 
 /// The conditions as parameters, each with `&` before it.

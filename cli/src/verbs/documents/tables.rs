@@ -23,15 +23,21 @@ pub fn run(client: &Client, name: &str, file: &Path, output: Output) -> Result<O
             names::of_state(state)
         )
     };
+    let bytes = write(client, tables, file)?;
+    let shown = json!({"document_id": state.document_id, "file": file, "bytes": bytes});
+    print::result(output, &shown, || {
+        format!("{} bytes, an SQLite database: {}", bytes, file.display())
+    })?;
+    Ok(Outcome::Done)
+}
+
+/// Writes what is at an address of the server into a new file; its bytes.
+fn write(client: &Client, tables: &str, file: &Path) -> Result<u64> {
     let created = std::fs::File::create_new(file);
     let mut written = created.with_context(|| format!("cannot create {}", file.display()))?;
     let bytes = client.download(tables, &mut written)?;
     written
         .sync_all()
         .with_context(|| format!("cannot write {}", file.display()))?;
-    let shown = json!({"document_id": state.document_id, "file": file, "bytes": bytes});
-    print::result(output, &shown, || {
-        format!("{} bytes, an SQLite database: {}", bytes, file.display())
-    })?;
-    Ok(Outcome::Done)
+    Ok(bytes)
 }

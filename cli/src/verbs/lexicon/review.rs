@@ -160,16 +160,7 @@ fn taken_from(file: &Path, reviewer: &str) -> Result<Vec<Verdict>> {
 /// Says which verdicts are on terms that are no candidates: spelt in another way, or of an earlier
 /// round.
 fn of_no_candidate(taken: &[Verdict], candidates: &[Candidate]) -> Option<String> {
-    // Verdicts know which spellings are one term.
-    let mut known = Verdicts::default();
-    for candidate in candidates {
-        known.add(&Verdict {
-            term: candidate.term.clone(),
-            decision: Decision::Yes,
-            reviewer: String::new(),
-            at_ms: 0,
-        });
-    }
+    let known = known_terms(candidates);
     let others = taken.iter().map(|verdict| verdict.term.as_str());
     let others: Vec<&str> = others
         .filter(|term| known.standing(term).is_empty())
@@ -182,6 +173,20 @@ fn of_no_candidate(taken: &[Verdict], candidates: &[Candidate]) -> Option<String
         first.join(", ")
     );
     (!others.is_empty()).then_some(said)
+}
+
+/// The candidates as verdicts, which know which spellings are one term.
+fn known_terms(candidates: &[Candidate]) -> Verdicts {
+    let mut known = Verdicts::default();
+    for candidate in candidates {
+        known.add(&Verdict {
+            term: candidate.term.clone(),
+            decision: Decision::Yes,
+            reviewer: String::new(),
+            at_ms: 0,
+        });
+    }
+    known
 }
 
 /// Answers as they are typed: `None` at the end of the input, and after Ctrl-C, which then ends a
