@@ -198,7 +198,7 @@ mod tests {
 
     fn build(state: &str, reason: Option<&str>) -> serde_json::Value {
         json!({
-            "request": {"request_id": "r", "knowledge_sets": [], "at_ms": 1},
+            "request": {"request_id": "r", "knowledge_sets": [], "requested_at_ms": 1},
             "report": {"request_id": "r", "state": state, "reason": reason, "at_ms": 1},
             "documents_total": 40, "documents_done": 7,
         })
