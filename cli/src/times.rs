@@ -1,7 +1,7 @@
 //! Times as people read and write them, always in UTC.
 
 use anyhow::{Context, Result, anyhow, bail};
-use jiff::civil::Date;
+use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -33,13 +33,14 @@ pub fn moment(text: &str, now: Timestamp) -> Result<i64> {
     })
 }
 
-/// Milliseconds since 1970 of a date or a time.
+/// Milliseconds since 1970 of a date or a time; of one without a zone, as lists print them, in UTC.
 fn at(text: &str) -> Option<i64> {
     if let Ok(time) = text.parse::<Timestamp>() {
         return Some(time.as_millisecond());
     }
-    let start = text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok()?;
-    Some(start.timestamp().as_millisecond())
+    let text = text.strip_suffix(" UTC").unwrap_or(text);
+    let time = text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok()?;
+    Some(time.timestamp().as_millisecond())
 }
 
 /// Milliseconds since 1970 of a date, a time, or in how long (`90m`, `12h`, `7d`); it must be yet to

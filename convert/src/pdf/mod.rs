@@ -28,6 +28,7 @@ mod lines;
 mod links;
 mod lists;
 mod markers;
+mod own_rows;
 mod page_image;
 mod page_text;
 mod render;

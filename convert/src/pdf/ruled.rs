@@ -4,6 +4,7 @@
 use super::cuts;
 use super::geometry::Area;
 use super::lines;
+use super::own_rows;
 use super::rules::{Rule, Rules};
 use super::segments::Segment;
 use super::tables::{self, Table};
@@ -197,7 +198,12 @@ fn table(segments: &[Segment], edges: &[f32]) -> Option<Vec<Vec<String>>> {
         .collect();
     let columns = without_spaces(columns, &bands);
     let lines: usize = bands.iter().map(|band| full_lines(band, &columns)).sum();
-    if columns.len() < 2 || bands.len() < 2 || lines > bands.len() * MAXIMUM_LINES {
+    let are_rows = |band: &Vec<Segment>| own_rows::are_several(&in_columns(band, &columns));
+    if columns.len() < 2
+        || bands.len() < 2
+        || lines > bands.len() * MAXIMUM_LINES
+        || bands.iter().any(are_rows)
+    {
         return None;
     }
     let mut rows: Vec<Vec<String>> = bands.iter().map(|band| cells(band, &columns)).collect();
@@ -205,6 +211,16 @@ fn table(segments: &[Segment], edges: &[f32]) -> Option<Vec<Vec<String>>> {
     let full = rows.iter().filter(is_full).count();
     tables::turn_if_right_to_left(&mut rows, segments.iter());
     (full * 100 >= rows.len() * MINIMUM_FULL_PERCENT).then_some(rows)
+}
+
+/// The pieces of each column that has text.
+fn in_columns<'a>(band: &'a [Segment], columns: &[f32]) -> Vec<Vec<&'a Segment>> {
+    let of = |at: usize| {
+        let own = band.iter().filter(|piece| home(columns, piece) == at);
+        own.collect::<Vec<_>>()
+    };
+    let cells = (0..columns.len()).map(of);
+    cells.filter(|cell| !cell.is_empty()).collect()
 }
 
 /// Lines of a row that have text in two columns.

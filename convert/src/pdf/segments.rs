@@ -188,9 +188,31 @@ fn in_logical_order(mut line: Vec<Glyph>) -> Vec<Glyph> {
         _ => false,
     };
     for word in line.chunk_by_mut(|one, other| is_of_number(one) && is_of_number(other)) {
-        sign_behind(word);
+        if word.iter().all(is_of_number) {
+            from_left(word);
+            sign_behind(word);
+        }
     }
     line
+}
+
+/// What is written from left to right, as it stands: PDFium may give the digits of a name first.
+fn from_left(word: &mut [Glyph]) {
+    let left = |glyph: &Glyph| match glyph {
+        Glyph::Drawn(character) => character.area.left,
+        _ => 0.0,
+    };
+    let mut sorted = word.to_vec();
+    sorted.sort_by(|one, other| left(one).total_cmp(&left(other)));
+    let are_near = |pair: &[Glyph]| match pair {
+        [Glyph::Drawn(one), Glyph::Drawn(other)] => {
+            other.area.left - one.area.right < WORD_GAP * one.style.size
+        }
+        _ => false,
+    };
+    if sorted.windows(2).all(are_near) {
+        word.copy_from_slice(&sorted);
+    }
 }
 
 /// A sign behind a number stands left of it there: `3.` is drawn as `.3`.
@@ -598,6 +620,21 @@ mod tests {
             ('م', 83.0),
         ];
         assert_eq!(texts(&placed(&item)), ["3. قم"]);
+    }
+
+    #[test]
+    fn names_stand_as_they_are_drawn_between_words_from_right_to_left() {
+        let line = [
+            ('ق', 100.0),
+            (' ', 0.0),
+            ('5', 85.0),
+            ('9', 90.0),
+            ('R', 75.0),
+            ('U', 80.0),
+            (' ', 0.0),
+            ('ق', 65.0),
+        ];
+        assert_eq!(texts(&placed(&line)), ["ق RU59 ق"]);
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn told(overview: &ReindexOverview) -> Vec<Check> {
                 "changed since it was built: {}",
                 overview.outdated.join(", ")
             ),
-            "`tributary knowledge-sets reindex` makes them hold",
+            "`tributary knowledge-sets reindex --all` makes them hold, or `reindex SET` what is of a set",
         ));
     }
     let documents = usize::try_from(overview.documents_under_old_rules).unwrap_or(usize::MAX);

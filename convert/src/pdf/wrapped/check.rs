@@ -4,6 +4,7 @@ use super::bands::Band;
 use super::run::{self, Line};
 use crate::pdf::geometry::{Area, most_aligned};
 use crate::pdf::lists::{self, Marker};
+use crate::pdf::own_rows;
 use crate::pdf::segments::Segment;
 use crate::slices::part;
 
@@ -21,6 +22,13 @@ const BROKEN_SHARE: f32 = 0.8;
 
 /// Share of the rows that begin with the sign of an item from which they are a list.
 const LIST_SHARE: f32 = 0.4;
+
+/// Share of cells that are signs of source code from which they are that.
+const SOURCE_SHARE: f32 = 0.06;
+
+/// Characters of a line (Chinese ones count twice), on average of a column, from which the column is
+/// prose; a page has no more than one of them in a table.
+const PROSE_LINE: usize = 24;
 
 /// Most characters of a cell of the first column of two, on average (Chinese ones count twice), and
 /// share of these cells that have one line: text beside text is longer.
@@ -59,7 +67,9 @@ pub(super) fn is_table(lines: &[Line], bands: &[Band], columns: &[Area]) -> bool
     let full = rows.iter().filter(|row| row.len() >= 2).count();
     !is_code
         && share(full, rows.len()) >= FULL_SHARE
-        && !is_list(&rows)
+        && !is_list(&rows, columns.len())
+        && !rows.iter().any(|row| are_several(row))
+        && !is_source(cells())
         && (columns.len() > 2 || has_labels(&rows))
         && aligned_share(cells(), columns.len()) >= ALIGNED_SHARE
         && placed_shares(cells())
@@ -86,16 +96,52 @@ fn cells<'a>(band: &'a [Line], columns: &[Area]) -> Vec<Cell<'a>> {
     (0..columns.len()).filter_map(of).collect()
 }
 
-fn is_list(rows: &[Vec<Cell>]) -> bool {
-    let is_item = |row: &&Vec<Cell>| {
-        let first = row.first().and_then(|cell| cell.lines.first());
-        first.is_some_and(|piece| {
-            let text = piece.text.trim();
-            lists::is_marker(text)
-                || matches!(lists::parse(text), Some(Marker::Bullet(text)) if !text.is_empty())
-        })
+fn is_list(rows: &[Vec<Cell>], columns: usize) -> bool {
+    let first = |row: &Vec<Cell>| {
+        let piece = row.first().and_then(|cell| cell.lines.first());
+        piece.map(|piece| piece.text.trim().to_owned())
     };
-    share(rows.iter().filter(is_item).count(), rows.len()) > LIST_SHARE
+    let firsts: Vec<String> = rows.iter().filter_map(first).collect();
+    let is_item = |text: &&String| {
+        text.is_empty()
+            || lists::is_marker(text)
+            || matches!(lists::parse(text), Some(Marker::Bullet(text)) if !text.is_empty())
+    };
+    let items = firsts.iter().filter(is_item).count();
+    let are_references = firsts.iter().all(|text| text.starts_with('['));
+    share(items, rows.len()) > LIST_SHARE
+        || ((columns == 2 || are_references) && is_counted(&firsts))
+}
+
+/// Whether texts are numbers that follow each other, in brackets or not: of references, or of
+/// items.
+fn is_counted(texts: &[String]) -> bool {
+    let number = |text: &String| {
+        let inner = text
+            .strip_prefix('[')
+            .and_then(|text| text.strip_suffix(']'));
+        inner.unwrap_or(text).parse::<u32>().ok()
+    };
+    let numbers: Option<Vec<u32>> = texts.iter().map(number).collect();
+    numbers.is_some_and(|numbers| {
+        let mut pairs = numbers.windows(2);
+        pairs.all(|pair| matches!(pair, [one, next] if *next == one + 1))
+    })
+}
+
+fn are_several(row: &[Cell]) -> bool {
+    let cells: Vec<Vec<&Segment>> = row.iter().map(|cell| cell.lines.clone()).collect();
+    own_rows::are_several(&cells)
+}
+
+/// Whether cells are signs of source code, or begin with them.
+fn is_source<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> bool {
+    let firsts = cells.filter_map(|cell| cell.lines.first());
+    let texts: Vec<&str> = firsts.map(|piece| piece.text.trim()).collect();
+    let is_sign = |text: &&&str| {
+        text.starts_with([',', ')', ';', '=']) || matches!(**text, "(" | "{" | "}" | "<>")
+    };
+    share(texts.iter().filter(is_sign).count(), texts.len()) > SOURCE_SHARE
 }
 
 /// Whether what stands first in two columns is short.
@@ -130,7 +176,24 @@ pub(super) fn is_centred(lines: &[Line], bands: &[Band], columns: &[Area]) -> bo
     let rows = bands.iter().map(|band| part(lines, band.first..band.end));
     let rows: Vec<Vec<Cell>> = rows.map(|lines| cells(lines, columns)).collect();
     let [top, middle, _] = placed_shares(rows.iter().flatten());
-    columns.len() >= 3 && middle >= PLACED_SHARE && top < PLACED_SHARE
+    columns.len() >= 3
+        && middle >= PLACED_SHARE
+        && top < PLACED_SHARE
+        && prose_columns(&rows, columns.len()) <= 1
+}
+
+/// How many columns have lines as long as those of prose.
+fn prose_columns(rows: &[Vec<Cell>], columns: usize) -> usize {
+    let is_prose = |column: &usize| {
+        let cells = rows.iter().flatten().filter(|cell| cell.column == *column);
+        let pieces: Vec<&&Segment> = cells.flat_map(|cell| &cell.lines).collect();
+        let characters: usize = pieces
+            .iter()
+            .map(|piece| piece.characters + piece.wide)
+            .sum();
+        characters > PROSE_LINE * pieces.len()
+    };
+    (0..columns).filter(is_prose).count()
 }
 
 /// Share of the cells at the top, in the middle and at the bottom of their row.
