@@ -39,7 +39,11 @@ fn at(text: &str) -> Option<i64> {
         return Some(time.as_millisecond());
     }
     let text = text.strip_suffix(" UTC").unwrap_or(text);
-    let time = text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok()?;
+    let time = text
+        .parse::<DateTime>()
+        .ok()?
+        .to_zoned(TimeZone::UTC)
+        .ok()?;
     Some(time.timestamp().as_millisecond())
 }
 

@@ -67,6 +67,10 @@ pub(crate) fn filter(
     principal: &Principal,
     knowledge_sets: &KnowledgeSets,
 ) -> Result<Filter, SearchError> {
+    // A report or an answer searches long after it was asked for.
+    if let Some(viewer) = &principal.viewer {
+        viewer.newest.check()?;
+    }
     let named = wishes.knowledge_sets.as_deref().unwrap_or_default();
     knowledge_sets
         .check(named)
@@ -105,10 +109,49 @@ fn lower(wished: Option<u8>, allowed: Option<u8>) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use tributary_schemas::{DocumentRights, ErrorKind, NewestRights, SharedNewestRights};
+
     use super::*;
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    /// Has heard everything up to so many seconds ago.
+    struct Heard(u64);
+
+    impl NewestRights for Heard {
+        fn on_the_way(&self, _: &str) -> Option<Arc<DocumentRights>> {
+            None
+        }
+
+        fn is_any_on_the_way(&self) -> bool {
+            false
+        }
+
+        fn age(&self) -> Duration {
+            Duration::from_secs(self.0)
+        }
+    }
+
+    #[test]
+    fn nobody_searches_by_rights_that_are_too_old() {
+        let kind = |age: u64, seconds: Option<u64>| {
+            let newest = SharedNewestRights::new(Arc::new(Heard(age)));
+            let viewer = Viewer {
+                newest: newest.valid_for(seconds.map(Duration::from_secs)),
+                ..Viewer::nobody()
+            };
+            let principal = Principal::of("k".to_owned(), viewer);
+            let found = filter(&Filter::default(), &principal, &KnowledgeSets::default());
+            found.err().map(|error| error.kind())
+        };
+        assert_eq!(kind(60, Some(60)), None);
+        assert_eq!(kind(61, Some(60)), Some(ErrorKind::Unavailable));
+        assert_eq!(kind(u64::from(u32::MAX), None), None);
     }
 
     #[test]

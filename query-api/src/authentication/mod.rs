@@ -41,8 +41,6 @@ struct Keys {
     sessions: Sessions,
     identities: Identities,
     reading: Reading,
-    /// How long its newest rights hold without having been heard of again.
-    rights_valid: Duration,
     /// Behind the attributes of its cookies.
     secure: &'static str,
 }
@@ -135,18 +133,16 @@ impl Authentication {
             let what = "keys are wanted (query_api.server.network_access), and there are none";
             Error::new(ErrorKind::Denied, what)
         })?;
+        let valid = Some(config.rights_valid_seconds).filter(|seconds| *seconds > 0);
+        let valid = valid.map(Duration::from_secs);
         Ok(Self(Some(Keys {
             ring,
             identities: Identities::new(&config.identity, Arc::clone(&parts.clock))?,
             clock: parts.clock,
             sessions: Sessions::default(),
-            rights_valid: match config.rights_valid_seconds {
-                0 => Duration::MAX,
-                seconds => Duration::from_secs(seconds),
-            },
             reading: Reading {
                 sees_unstated: config.documents_without_access == DocumentsWithoutAccess::Readers,
-                newest: parts.newest_rights,
+                newest: parts.newest_rights.valid_for(valid),
             },
             secure: match config.tls.files() {
                 Some(_) => "; Secure",
@@ -176,16 +172,7 @@ impl Authentication {
         let Some(keys) = self.0.as_ref().filter(|_| caller.viewer().is_some()) else {
             return Ok(());
         };
-        let age = keys.reading.newest.age();
-        if age <= keys.rights_valid {
-            return Ok(());
-        }
-        let what = format!(
-            "the event log has not answered for {} s: rights that were narrowed meanwhile are not known here",
-            age.as_secs()
-        );
-        Err(Problem::new(Code::Unavailable, what)
-            .with_hint("try again once it answers; query_api.server.rights_valid_seconds says how long readers are answered without it"))
+        keys.reading.newest.check().map_err(Problem::from)
     }
 
     /// The cookie for who shows a key or a token: name, value and attributes, as `Set-Cookie` has

@@ -181,6 +181,9 @@ fn taxonomy(global: &Global, config: &Config) -> Check {
 /// Says so where the running server has other knowledge sets than the configuration. One that does
 /// not answer is told by a check of its own.
 fn applied_sets(global: &Global, config: &Config, configured: &KnowledgeSets) -> String {
+    if answering_server(global, config).is_none() {
+        return String::new();
+    }
     let running = knowledge_sets::of_running_server(global, config);
     match running.ok().flatten() {
         Some(applied) if applied != *configured => {
@@ -226,6 +229,19 @@ fn external_addresses(config: &Config) -> tributary_schemas::Result<Vec<(String,
     Ok(all)
 }
 
+/// The running server, unless it hangs.
+fn answering_server(global: &Global, config: &Config) -> Option<Client> {
+    Client::of_running_server(global, config).filter(|client| !is_silent(client.base()))
+}
+
+/// Whether what listens there says nothing at all.
+fn is_silent(url: &str) -> bool {
+    let settings = ureq::Agent::config_builder().timeout_global(Some(SERVICE_ANSWER));
+    let agent: ureq::Agent = settings.build().into();
+    let asked = agent.get(format!("{}/health/livez", url.trim_end_matches('/')));
+    matches!(asked.call(), Err(ureq::Error::Timeout(_)))
+}
+
 /// Any answer to a `GET` will do, as documents are sent by `POST`. The address is not told: it may
 /// hold what is secret.
 fn answers(address: &str) -> std::result::Result<(), String> {
@@ -250,6 +266,15 @@ fn server(global: &Global, config: &Config) -> Check {
         return passed("server", "none runs; verbs work without one");
     };
     let url = client.base();
+    if is_silent(url) {
+        let seconds = SERVICE_ANSWER.as_secs();
+        return Check {
+            name: "server",
+            ok: false,
+            detail: format!("{url} does not answer within {seconds} s"),
+            hint: Some("it hangs or is stopped: look at its process and its log".to_owned()),
+        };
+    }
     match client.get::<serde_json::Value>("/health/readyz") {
         Ok(_) => passed("server", format!("{url} is ready")),
         Err(error) => Check {

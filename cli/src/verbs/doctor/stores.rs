@@ -10,10 +10,9 @@ use tributary_store::data_folder::{DataFolder, is_open_to_others, running_server
 use tributary_store::parts;
 use tributary_store::search_index::elasticsearch::{self, Diagnosis};
 
-use super::{Check, failed, passed};
+use super::{Check, answering_server, failed, passed};
 use crate::app;
 use crate::args::Global;
-use crate::client::Client;
 use crate::config::Config;
 use crate::print;
 use crate::verbs::verify;
@@ -113,7 +112,7 @@ pub(super) fn search_index(config: &Config) -> Result<Vec<Check>> {
 /// Where a server runs: the build of an index that is under way or waits for somebody, and what the
 /// index that answers was not built with.
 pub(super) fn generations(global: &Global, config: &Config) -> Vec<Check> {
-    let Some(client) = Client::of_running_server(global, config) else {
+    let Some(client) = answering_server(global, config) else {
         return Vec::new();
     };
     // That it does not answer is told by a check of its own.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use tributary_schemas::ErrorKind;
 use tributary_taxonomy::discovery::Candidate;
@@ -68,6 +68,13 @@ pub fn write_lines<T: Serialize>(file: &Path, lines: &[T]) -> Result<()> {
 /// Writes a file, which is whole or as it was.
 pub fn write(file: &Path, text: &str) -> Result<()> {
     let failed = || format!("cannot write {}", file.display());
+    let there = fs::symlink_metadata(file).ok();
+    if there.is_some_and(|there| !there.is_file()) {
+        bail!(
+            "{} is no file, and would be replaced by one\nhint: name another file",
+            file.display()
+        );
+    }
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder).with_context(failed)?;
     }
@@ -84,6 +91,20 @@ pub fn write(file: &Path, text: &str) -> Result<()> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn only_files_are_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        write(&path("list.txt"), "one").unwrap();
+        write(&path("list.txt"), "two").unwrap();
+        std::os::unix::fs::symlink(path("list.txt"), path("link")).unwrap();
+        for other in [path("link"), folder.path().to_owned(), "/dev/null".into()] {
+            let refused = write(&other, "three").unwrap_err().to_string();
+            assert!(refused.contains("is no file"), "{refused}");
+        }
+        assert_eq!(fs::read_to_string(path("list.txt")).unwrap(), "two");
+    }
 
     #[test]
     fn an_input_is_no_output() {

@@ -8,16 +8,24 @@ use super::nesting::{self, RAW_TEXT, VOID};
 /// What a page that is XML may begin with.
 const DECLARATION: &str = "<?xml";
 
+/// What its first element names, and how many bytes of the page are looked through for it.
+const NAMESPACE: &str = "http://www.w3.org/1999/xhtml";
+const HEAD_BYTES: usize = 2048;
+
+/// Characters that are no markup.
+const LITERAL: &str = "<![CDATA[";
+const LITERAL_END: &str = "]]>";
+
 /// Whether a page says that it is XML.
 pub(super) fn is_declared(page: &str) -> bool {
-    page.trim_start_matches('\u{feff}')
-        .trim_start()
-        .starts_with(DECLARATION)
+    let page = page.trim_start_matches('\u{feff}').trim_start();
+    let head = page.get(..page.floor_char_boundary(HEAD_BYTES.min(page.len())));
+    page.starts_with(DECLARATION) || head.is_some_and(|head| head.contains(NAMESPACE))
 }
 
 /// The same page with an end tag for every element that ends in `/>`, as HTML wants it. One pass.
 pub(super) fn with_end_tags(page: &str) -> Cow<'_, str> {
-    if !page.contains("/>") {
+    if !page.contains("/>") && !page.contains(LITERAL) {
         return Cow::Borrowed(page);
     }
     let mut result = String::with_capacity(page.len() + page.len() / 16);
@@ -25,6 +33,12 @@ pub(super) fn with_end_tags(page: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find('<') {
         let (text, markup) = rest.split_at(at);
         result.push_str(text);
+        if let Some(literal) = markup.strip_prefix(LITERAL) {
+            let (literal, after) = literal.split_once(LITERAL_END).unwrap_or((literal, ""));
+            result.push_str(&literal.replace('&', "&amp;").replace('<', "&lt;"));
+            rest = after;
+            continue;
+        }
         let (length, ended) = piece(markup);
         let (piece, after) = markup.split_at(length);
         result.push_str(piece);
@@ -93,7 +107,18 @@ mod tests {
     }
 
     #[test]
+    fn literal_characters_are_text() {
+        assert_eq!(
+            with_end_tags("<p>a <![CDATA[b < c && <d>]]> e</p><![CDATA[f"),
+            "<p>a b &lt; c &amp;&amp; &lt;d> e</p>f"
+        );
+    }
+
+    #[test]
     fn a_page_says_that_it_is_xml() {
+        assert!(is_declared(
+            "<!-- x --><!DOCTYPE html><html xmlns=\"http://www.w3.org/1999/xhtml\">"
+        ));
         assert!(is_declared("\u{feff}<?xml version='1.0'?><html/>"));
         assert!(!is_declared("<!DOCTYPE html><html>"));
     }
