@@ -20,7 +20,7 @@ pub enum Tables {
     List(ListTables),
     /// Show the tables of one document, with their columns and some values
     Show(ShowTables),
-    /// Ask tables
+    /// Ask tables of documents, by a question or by SQL
     Query(QueryTables),
 }
 
