@@ -24,7 +24,7 @@ use crate::titles::one_line;
 use crate::web::html;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "mail/3";
+pub(crate) const NAME: &str = "mail/4";
 
 /// Longest header value in characters.
 const MAXIMUM_VALUE: usize = 2000;
@@ -229,12 +229,11 @@ impl Writer<'_> {
     }
 
     fn page(&mut self, html: &str) -> Result<()> {
-        let page = html::convert_part(
-            html.as_bytes(),
-            self.limits,
-            &mut self.images,
-            &mut self.embedded,
-        )?;
+        let part = html::Part {
+            bytes: html.as_bytes(),
+            is_xml: false,
+        };
+        let page = html::convert_part(&part, self.limits, &mut self.images, &mut self.embedded)?;
         self.push(&page);
         Ok(())
     }

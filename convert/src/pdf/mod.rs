@@ -66,7 +66,7 @@ pub use library::{
 pub(crate) const NAME: &str = "pdf/6";
 
 /// Name and version where tags told the text of a page at least.
-pub(crate) const TAGGED_NAME: &str = "pdf-tagged/2";
+pub(crate) const TAGGED_NAME: &str = "pdf-tagged/3";
 
 /// Name and version of the built-in reader.
 pub(crate) const BUILTIN_NAME: &str = "pdf-builtin/1";

@@ -126,8 +126,12 @@ impl Book<'_> {
             Err(error) => return Err(error),
         };
         let before = self.images.len();
+        let part = html::Part {
+            bytes: &page,
+            is_xml: true,
+        };
         let markdown =
-            html::convert_xml_part(&page, self.limits, &mut self.images, &mut self.embedded)?;
+            html::convert_part(&part, self.limits, &mut self.images, &mut self.embedded)?;
         self.embed_pictures(item, before)?;
         Ok(Some(markdown))
     }

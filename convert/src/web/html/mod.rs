@@ -50,10 +50,7 @@ pub(crate) fn convert(bytes: &[u8], settings: &HtmlConfig, limits: &Limits) -> R
     let decoded = decode(bytes, declared_charset(bytes).as_deref());
     let (encoding, replaced) = (decoded.encoding, decoded.replaced_characters);
     let text = unix_line_ends(decoded.text);
-    let page = match xhtml::is_declared(&text) {
-        true => parse(&xhtml::with_end_tags(&text), limits)?,
-        false => parse(&text, limits)?,
-    };
+    let page = parse_page(&text, false, limits)?;
     let root = page.tree.root();
     let mut head = page_metadata::read(root);
     note_encoding(&mut head.metadata, encoding, replaced);
@@ -74,42 +71,37 @@ pub(crate) fn convert(bytes: &[u8], settings: &HtmlConfig, limits: &Limits) -> R
     })
 }
 
-/// Converts HTML that is a part of a document (a chapter, a message): everything in it is content,
-/// its images go on in the numbering of `images`, and pictures that it carries join the document's
-/// files.
+/// HTML that is a part of a document: a chapter, a message.
+pub(crate) struct Part<'a> {
+    pub bytes: &'a [u8],
+    /// XML, whether it says so or not.
+    pub is_xml: bool,
+}
+
+/// Converts a part of a document: everything in it is content, its images go on in the numbering of
+/// `images`, and pictures that it carries join the document's files.
 pub(crate) fn convert_part(
-    bytes: &[u8],
+    part: &Part,
     limits: &Limits,
     images: &mut Vec<ImageLink>,
     embedded: &mut Embedded,
 ) -> Result<String> {
-    let text = unix_line_ends(decode(bytes, declared_charset(bytes).as_deref()).text);
-    part(&text, limits, images, embedded)
-}
-
-/// The same of a part that is XML, as the chapters of a book are.
-pub(crate) fn convert_xml_part(
-    bytes: &[u8],
-    limits: &Limits,
-    images: &mut Vec<ImageLink>,
-    embedded: &mut Embedded,
-) -> Result<String> {
-    let text = unix_line_ends(decode(bytes, declared_charset(bytes).as_deref()).text);
-    part(&xhtml::with_end_tags(&text), limits, images, embedded)
-}
-
-fn part(
-    text: &str,
-    limits: &Limits,
-    images: &mut Vec<ImageLink>,
-    embedded: &mut Embedded,
-) -> Result<String> {
-    let page = parse(text, limits)?;
+    let charset = declared_charset(part.bytes);
+    let text = unix_line_ends(decode(part.bytes, charset.as_deref()).text);
+    let page = parse_page(&text, part.is_xml, limits)?;
     let root = page.tree.root();
     let everything = content::Selection::everything(root);
     let mut builder = blocks::Builder::new(&everything, limits.deadline);
     builder.has_address = false;
     markdown_of(root, builder, images, embedded)
+}
+
+/// Parses a page, or a part that may be one; as XML also where it says that it is.
+fn parse_page(text: &str, is_xml: bool, limits: &Limits) -> Result<Html> {
+    match is_xml || xhtml::is_declared(text) {
+        true => parse(&xhtml::with_end_tags(text), limits),
+        false => parse(text, limits),
+    }
 }
 
 /// Converts HTML that stands inside Markdown: everything is content, and images are Markdown images
