@@ -16,6 +16,7 @@ mod characters;
 mod code;
 mod columns;
 mod cuts;
+mod direction;
 mod document;
 mod entries;
 mod fallback;

@@ -3,17 +3,18 @@
 
 use super::characters::{Character, Glyph};
 use super::cuts::{self, Cut};
+use super::direction;
 use super::geometry::Area;
 use super::rules::Rules;
 use super::unicode;
 use crate::escape::is_wide;
 
 /// Widest gap within a segment, in sizes of its letters.
-const MAXIMUM_GAP: f32 = 1.0;
+pub(super) const MAXIMUM_GAP: f32 = 1.0;
 
 /// Gap from which two letters are two words although PDFium gave no space, in sizes; smaller
 /// between a number and a word.
-const WORD_GAP: f32 = 0.35;
+pub(super) const WORD_GAP: f32 = 0.35;
 const NUMBER_GAP: f32 = 0.15;
 
 /// Gap that parts bold from other letters: a label and what it names.
@@ -107,15 +108,10 @@ pub(super) fn build(glyphs: &[Glyph], quarters: Option<u8>, rules: &Rules) -> Ve
 
 fn of_line(line: &[Glyph], quarters: Option<u8>, rules: &Rules) -> Vec<Segment> {
     let mut segments = Vec::new();
-    let is_right_to_left = is_mostly_right_to_left(line);
-    let line = &if is_right_to_left {
-        in_logical_order(with_ligatures(line))
-    } else {
-        line.to_vec()
-    };
-    let words = match is_right_to_left {
-        true => words(line),
-        false => Vec::new(),
+    let is_right_to_left = direction::is_right_to_left(line);
+    let (line, words) = match is_right_to_left {
+        true => direction::in_logical_order(line),
+        false => (line.to_vec(), Vec::new()),
     };
     let mut builder = Builder::new(is_right_to_left);
     for (at, glyph) in line.iter().enumerate() {
@@ -140,127 +136,6 @@ fn of_line(line: &[Glyph], quarters: Option<u8>, rules: &Rules) -> Vec<Segment> 
     }
     segments.extend(builder.finish());
     segments
-}
-
-fn is_mostly_right_to_left(line: &[Glyph]) -> bool {
-    let (mut right_to_left, mut letters) = (0, 0);
-    for glyph in line {
-        if let Glyph::Drawn(character) = glyph {
-            letters += usize::from(character.value.is_alphabetic());
-            right_to_left += usize::from(unicode::is_right_to_left(character.value));
-        }
-    }
-    right_to_left > 0 && right_to_left * 3 >= letters
-}
-
-/// The characters of one glyph stand at one place. PDFium turns the order of a lam-alef with that
-/// of the glyphs, which is undone here.
-fn with_ligatures(line: &[Glyph]) -> Vec<Glyph> {
-    let is_one_glyph = |one: &Glyph, other: &Glyph| match (one, other) {
-        (Glyph::Drawn(one), Glyph::Drawn(other)) => {
-            one.area == other.area
-                && matches!(one.value, 'آ' | 'أ' | 'إ' | 'ا')
-                && other.value == 'ل'
-        }
-        _ => false,
-    };
-    line.chunk_by(is_one_glyph)
-        .flat_map(|glyph| glyph.iter().rev().copied())
-        .collect()
-}
-
-/// Words from right to left whose letters come from left to right, as some programs draw them,
-/// turned.
-fn in_logical_order(mut line: Vec<Glyph>) -> Vec<Glyph> {
-    let is_letter = |glyph: &Glyph| match glyph {
-        Glyph::Drawn(character) => unicode::is_right_to_left(character.value),
-        _ => false,
-    };
-    for word in line.chunk_by_mut(|one, other| is_letter(one) && is_letter(other)) {
-        if let [Glyph::Drawn(first), .., Glyph::Drawn(last)] = &*word
-            && first.area.left < last.area.left
-        {
-            word.reverse();
-        }
-    }
-    let is_of_number = |glyph: &Glyph| match glyph {
-        Glyph::Drawn(character) => !unicode::is_right_to_left(character.value),
-        _ => false,
-    };
-    for word in line.chunk_by_mut(|one, other| is_of_number(one) && is_of_number(other)) {
-        if word.iter().all(is_of_number) {
-            from_left(word);
-            sign_behind(word);
-        }
-    }
-    line
-}
-
-/// What is written from left to right, as it stands: PDFium may give the digits of a name first.
-fn from_left(word: &mut [Glyph]) {
-    let left = |glyph: &Glyph| match glyph {
-        Glyph::Drawn(character) => character.area.left,
-        _ => 0.0,
-    };
-    let mut sorted = word.to_vec();
-    sorted.sort_by(|one, other| left(one).total_cmp(&left(other)));
-    let are_near = |pair: &[Glyph]| match pair {
-        [Glyph::Drawn(one), Glyph::Drawn(other)] => {
-            other.area.left - one.area.right < WORD_GAP * one.style.size
-        }
-        _ => false,
-    };
-    if sorted.windows(2).all(are_near) {
-        word.copy_from_slice(&sorted);
-    }
-}
-
-/// A sign behind a number stands left of it there: `3.` is drawn as `.3`.
-fn sign_behind(word: &mut [Glyph]) {
-    let value = |glyph: &Glyph| match glyph {
-        Glyph::Drawn(character) => character.value,
-        _ => ' ',
-    };
-    let Some((sign, number)) = word.split_first() else {
-        return;
-    };
-    let is_sign = matches!(value(sign), '.' | ',' | ':' | ';');
-    let is_number = |glyph: &Glyph| value(glyph).is_ascii_digit();
-    if is_sign && !number.is_empty() && number.iter().all(is_number) {
-        word.rotate_left(1);
-    }
-}
-
-/// Where the word of each glyph stands. In a line from right to left a letter of such a script is a
-/// word by itself, and what is written from left to right, such as a number, stands as a whole.
-fn words(line: &[Glyph]) -> Vec<Area> {
-    let mut words: Vec<Area> = Vec::new();
-    let mut open: Option<Character> = None;
-    let mut word_of = |glyph: &Glyph| {
-        if let Glyph::Drawn(character) = glyph {
-            let is_other_way = unicode::is_right_to_left(character.value);
-            let goes_on = !is_other_way && open.is_some_and(|last| goes_on(&last, character));
-            match words.last_mut().filter(|_| goes_on) {
-                Some(word) => *word = word.joined(character.area),
-                None => words.push(character.area),
-            }
-            open = Some(*character).filter(|_| !is_other_way);
-        }
-        words.len()
-    };
-    let numbers: Vec<usize> = line.iter().map(&mut word_of).collect();
-    let word = |number: usize| words.get(number.checked_sub(1)?).copied();
-    numbers
-        .into_iter()
-        .map(|number| word(number).unwrap_or_default())
-        .collect()
-}
-
-/// Whether a character stands behind another from left to right, near by.
-fn goes_on(last: &Character, next: &Character) -> bool {
-    let size = last.style.size.max(next.style.size);
-    let gap = next.area.left - last.area.right;
-    next.area.left > last.area.left && gap <= MAXIMUM_GAP * size
 }
 
 /// White space before the next character.
@@ -326,24 +201,18 @@ impl Builder {
             let is_parted = gap > 0.0 && rules.part(word.right, self.word.left, height);
             return is_parted || gap.max(back) > MAXIMUM_GAP * size;
         }
-        self.is_break_from_left(last, next, |gap| {
-            gap > 0.0 && rules.part(last.area.right, next.area.left, height)
-        })
+        let (left, right) = (last.area.right, next.area.left);
+        let is_parted = right > left && rules.part(left, right, height);
+        self.is_break_from_left(last, next, is_parted)
     }
 
-    fn is_break_from_left(
-        &self,
-        last: &Character,
-        next: &Character,
-        has_line: impl Fn(f32) -> bool,
-    ) -> bool {
+    fn is_break_from_left(&self, last: &Character, next: &Character, is_parted: bool) -> bool {
         let size = last.style.size.max(next.style.size);
         let gap = next.area.left - last.area.right;
         let is_backwards = next.area.left < last.area.left - 0.5 * size;
         let has_gap = self.owed != Owed::Nothing || gap > 0.2 * size;
-        let is_parted = has_gap && has_line(gap);
         let is_label = last.style.is_bold != next.style.is_bold && gap > LABEL_GAP * size;
-        gap > MAXIMUM_GAP * size || is_backwards || is_parted || is_label
+        gap > MAXIMUM_GAP * size || is_backwards || (is_parted && has_gap) || is_label
     }
 
     fn push(&mut self, character: &Character) {
@@ -537,152 +406,4 @@ pub(super) mod samples {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::pdf::characters::Style;
-    use crate::pdf::structure::Content;
-
-    fn glyphs(text: &str, advance: f32) -> Vec<Glyph> {
-        let style = Style {
-            size: 10.0,
-            quarters: Some(0),
-            ..Style::default()
-        };
-        let place = |index: usize| Area {
-            left: advance * index as f32,
-            right: advance * index as f32 + 5.0,
-            top: 92.0,
-            bottom: 102.0,
-        };
-        let glyph = |(index, value)| match value {
-            '_' => Glyph::Gap,
-            ' ' => Glyph::Space,
-            value => Glyph::Drawn(Character {
-                value,
-                area: place(index),
-                baseline: 100.0,
-                style,
-                link: None,
-                content: Content::default(),
-                is_guessed: value == '\u{1}',
-            }),
-        };
-        text.chars().enumerate().map(glyph).collect()
-    }
-
-    /// Glyphs of a line in logical order, each with where it stands, five points to a glyph.
-    fn placed(line: &[(char, f32)]) -> Vec<Glyph> {
-        let text: String = line.iter().map(|(value, _)| value).collect();
-        let places = line.iter().map(|(_, left)| *left);
-        let mut glyphs = glyphs(&text, 5.0);
-        for (glyph, left) in glyphs.iter_mut().zip(places) {
-            if let Glyph::Drawn(character) = glyph {
-                (character.area.left, character.area.right) = (left, left + 5.0);
-            }
-        }
-        glyphs
-    }
-
-    #[test]
-    fn cells_with_numbers_are_parted_from_right_to_left() {
-        // قيم | 11 | 9: the cells from right to left, the digits of each from left to right.
-        let row = [
-            ('ق', 110.0),
-            ('ي', 105.0),
-            ('م', 100.0),
-            (' ', 0.0),
-            ('1', 60.0),
-            ('1', 65.0),
-            (' ', 0.0),
-            ('9', 30.0),
-        ];
-        assert_eq!(texts(&placed(&row)), ["قيم", "11", "9"]);
-        // A number within a sentence stays there.
-        let sentence = [
-            ('ق', 80.0),
-            ('م', 75.0),
-            (' ', 0.0),
-            ('4', 62.0),
-            ('2', 67.0),
-            (' ', 0.0),
-            ('ق', 54.0),
-        ];
-        assert_eq!(texts(&placed(&sentence)), ["قم 42 ق"]);
-    }
-
-    #[test]
-    fn a_sign_behind_a_number_is_written_behind_it() {
-        let item = [
-            ('.', 95.0),
-            ('3', 100.0),
-            (' ', 0.0),
-            ('ق', 88.0),
-            ('م', 83.0),
-        ];
-        assert_eq!(texts(&placed(&item)), ["3. قم"]);
-    }
-
-    #[test]
-    fn names_stand_as_they_are_drawn_between_words_from_right_to_left() {
-        let line = [
-            ('ق', 100.0),
-            (' ', 0.0),
-            ('5', 85.0),
-            ('9', 90.0),
-            ('R', 75.0),
-            ('U', 80.0),
-            (' ', 0.0),
-            ('ق', 65.0),
-        ];
-        assert_eq!(texts(&placed(&line)), ["ق RU59 ق"]);
-    }
-
-    #[test]
-    fn spread_chinese_has_no_spaces() {
-        assert_eq!(texts(&glyphs("包_含_以_下", 7.4)), ["包含以下"]);
-        assert_eq!(texts(&glyphs("包 含", 7.4)), ["包 含"]);
-    }
-
-    fn texts(glyphs: &[Glyph]) -> Vec<String> {
-        build(glyphs, Some(0), &Rules::default())
-            .into_iter()
-            .map(|segment| segment.text)
-            .collect()
-    }
-
-    #[test]
-    fn wide_gaps_part_segments() {
-        assert_eq!(texts(&glyphs("ab cd", 5.0)), ["ab cd"]);
-        let mut far = glyphs("ab", 5.0);
-        far.extend(glyphs("xxxxxxxcd", 5.0).into_iter().skip(7));
-        assert_eq!(texts(&far), ["ab", "cd"]);
-    }
-
-    #[test]
-    fn spaced_words_are_closed() {
-        assert_eq!(texts(&glyphs("T_I_T_L_E", 4.0)), ["TITLE"]);
-        assert_eq!(texts(&glyphs("a b c d e", 4.0)), ["a b c d e"]);
-    }
-
-    #[test]
-    fn unknown_signs_before_text_are_bullets() {
-        assert_eq!(texts(&glyphs("\u{1} text", 5.0)), ["• text"]);
-    }
-
-    #[test]
-    fn words_drawn_backwards_are_turned() {
-        assert_eq!(
-            texts(&glyphs("\u{62A}\u{628} \u{62C}", 5.0)),
-            ["\u{628}\u{62A} \u{62C}"]
-        );
-    }
-
-    #[test]
-    fn ligatures_keep_their_order() {
-        let mut line = glyphs("\u{627}\u{644}\u{62D}", -5.0);
-        if let [Glyph::Drawn(one), Glyph::Drawn(other), _] = line.as_mut_slice() {
-            other.area = one.area;
-        }
-        assert_eq!(texts(&line), ["\u{644}\u{627}\u{62D}"]);
-    }
-}
+mod tests;

@@ -1,0 +1,141 @@
+//! Lines from right to left: their glyphs as they are read, names and numbers within them, which are
+//! written the other way, and where the words of both stand.
+
+use super::characters::{Character, Glyph};
+use super::geometry::Area;
+use super::segments::{MAXIMUM_GAP, WORD_GAP};
+use super::unicode;
+
+/// Whether most of a line is written from right to left.
+pub(super) fn is_right_to_left(line: &[Glyph]) -> bool {
+    let (mut right_to_left, mut letters) = (0, 0);
+    for glyph in line {
+        if let Glyph::Drawn(character) = glyph {
+            letters += usize::from(character.value.is_alphabetic());
+            right_to_left += usize::from(unicode::is_right_to_left(character.value));
+        }
+    }
+    right_to_left > 0 && right_to_left * 3 >= letters
+}
+
+/// The characters of one glyph stand at one place. PDFium turns the order of a lam-alef with that
+/// of the glyphs, which is undone here.
+fn with_ligatures(line: &[Glyph]) -> Vec<Glyph> {
+    let is_one_glyph = |one: &Glyph, other: &Glyph| match (one, other) {
+        (Glyph::Drawn(one), Glyph::Drawn(other)) => {
+            one.area == other.area
+                && matches!(one.value, 'آ' | 'أ' | 'إ' | 'ا')
+                && other.value == 'ل'
+        }
+        _ => false,
+    };
+    line.chunk_by(is_one_glyph)
+        .flat_map(|glyph| glyph.iter().rev().copied())
+        .collect()
+}
+
+/// The glyphs of a line from right to left as they are read, and where the word of each stands.
+pub(super) fn in_logical_order(line: &[Glyph]) -> (Vec<Glyph>, Vec<Area>) {
+    let line = with_names(with_words(with_ligatures(line)));
+    let words = words(&line);
+    (line, words)
+}
+
+/// Words from right to left whose letters come from left to right, as some programs draw them,
+/// turned.
+fn with_words(mut line: Vec<Glyph>) -> Vec<Glyph> {
+    let is_letter = |glyph: &Glyph| match glyph {
+        Glyph::Drawn(character) => unicode::is_right_to_left(character.value),
+        _ => false,
+    };
+    for word in line.chunk_by_mut(|one, other| is_letter(one) && is_letter(other)) {
+        if let [Glyph::Drawn(first), .., Glyph::Drawn(last)] = &*word
+            && first.area.left < last.area.left
+        {
+            word.reverse();
+        }
+    }
+    line
+}
+
+/// Names and numbers, which are written from left to right, as they stand.
+fn with_names(mut line: Vec<Glyph>) -> Vec<Glyph> {
+    let is_of_number = |glyph: &Glyph| match glyph {
+        Glyph::Drawn(character) => !unicode::is_right_to_left(character.value),
+        _ => false,
+    };
+    for word in line.chunk_by_mut(|one, other| is_of_number(one) && is_of_number(other)) {
+        if word.iter().all(is_of_number) {
+            from_left(word);
+            sign_behind(word);
+        }
+    }
+    line
+}
+
+/// What is written from left to right, as it stands: PDFium may give the digits of a name first.
+fn from_left(word: &mut [Glyph]) {
+    let left = |glyph: &Glyph| match glyph {
+        Glyph::Drawn(character) => character.area.left,
+        _ => 0.0,
+    };
+    let mut sorted = word.to_vec();
+    sorted.sort_by(|one, other| left(one).total_cmp(&left(other)));
+    let are_near = |pair: &[Glyph]| match pair {
+        [Glyph::Drawn(one), Glyph::Drawn(other)] => {
+            other.area.left - one.area.right < WORD_GAP * one.style.size
+        }
+        _ => false,
+    };
+    if sorted.windows(2).all(are_near) {
+        word.copy_from_slice(&sorted);
+    }
+}
+
+/// A sign behind a number stands left of it there: `3.` is drawn as `.3`.
+fn sign_behind(word: &mut [Glyph]) {
+    let value = |glyph: &Glyph| match glyph {
+        Glyph::Drawn(character) => character.value,
+        _ => ' ',
+    };
+    let Some((sign, number)) = word.split_first() else {
+        return;
+    };
+    let is_sign = matches!(value(sign), '.' | ',' | ':' | ';');
+    let is_number = |glyph: &Glyph| value(glyph).is_ascii_digit();
+    if is_sign && !number.is_empty() && number.iter().all(is_number) {
+        word.rotate_left(1);
+    }
+}
+
+/// Where the word of each glyph stands. In a line from right to left a letter of such a script is a
+/// word by itself, and what is written from left to right, such as a number, stands as a whole.
+fn words(line: &[Glyph]) -> Vec<Area> {
+    let mut words: Vec<Area> = Vec::new();
+    let mut open: Option<Character> = None;
+    let mut word_of = |glyph: &Glyph| {
+        if let Glyph::Drawn(character) = glyph {
+            let is_other_way = unicode::is_right_to_left(character.value);
+            let goes_on = !is_other_way && open.is_some_and(|last| goes_on(&last, character));
+            match words.last_mut().filter(|_| goes_on) {
+                Some(word) => *word = word.joined(character.area),
+                None => words.push(character.area),
+            }
+            open = Some(*character).filter(|_| !is_other_way);
+        }
+        words.len()
+    };
+    let numbers: Vec<usize> = line.iter().map(&mut word_of).collect();
+    let word = |number: usize| words.get(number.checked_sub(1)?).copied();
+    numbers
+        .into_iter()
+        .map(|number| word(number).unwrap_or_default())
+        .collect()
+}
+
+/// Whether a character stands behind another from left to right, near by.
+fn goes_on(last: &Character, next: &Character) -> bool {
+    let size = last.style.size.max(next.style.size);
+    let gap = next.area.left - last.area.right;
+    next.area.left > last.area.left && gap <= MAXIMUM_GAP * size
+}

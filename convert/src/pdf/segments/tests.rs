@@ -1,0 +1,149 @@
+//! Tests of runs of text.
+
+use super::*;
+use crate::pdf::characters::Style;
+use crate::pdf::structure::Content;
+
+fn glyphs(text: &str, advance: f32) -> Vec<Glyph> {
+    let style = Style {
+        size: 10.0,
+        quarters: Some(0),
+        ..Style::default()
+    };
+    let place = |index: usize| Area {
+        left: advance * index as f32,
+        right: advance * index as f32 + 5.0,
+        top: 92.0,
+        bottom: 102.0,
+    };
+    let glyph = |(index, value)| match value {
+        '_' => Glyph::Gap,
+        ' ' => Glyph::Space,
+        value => Glyph::Drawn(Character {
+            value,
+            area: place(index),
+            baseline: 100.0,
+            style,
+            link: None,
+            content: Content::default(),
+            is_guessed: value == '\u{1}',
+        }),
+    };
+    text.chars().enumerate().map(glyph).collect()
+}
+
+/// Glyphs of a line in logical order, each with where it stands, five points to a glyph.
+fn placed(line: &[(char, f32)]) -> Vec<Glyph> {
+    let text: String = line.iter().map(|(value, _)| value).collect();
+    let places = line.iter().map(|(_, left)| *left);
+    let mut glyphs = glyphs(&text, 5.0);
+    for (glyph, left) in glyphs.iter_mut().zip(places) {
+        if let Glyph::Drawn(character) = glyph {
+            (character.area.left, character.area.right) = (left, left + 5.0);
+        }
+    }
+    glyphs
+}
+
+#[test]
+fn cells_with_numbers_are_parted_from_right_to_left() {
+    // قيم | 11 | 9: the cells from right to left, the digits of each from left to right.
+    let row = [
+        ('ق', 110.0),
+        ('ي', 105.0),
+        ('م', 100.0),
+        (' ', 0.0),
+        ('1', 60.0),
+        ('1', 65.0),
+        (' ', 0.0),
+        ('9', 30.0),
+    ];
+    assert_eq!(texts(&placed(&row)), ["قيم", "11", "9"]);
+    // A number within a sentence stays there.
+    let sentence = [
+        ('ق', 80.0),
+        ('م', 75.0),
+        (' ', 0.0),
+        ('4', 62.0),
+        ('2', 67.0),
+        (' ', 0.0),
+        ('ق', 54.0),
+    ];
+    assert_eq!(texts(&placed(&sentence)), ["قم 42 ق"]);
+}
+
+#[test]
+fn a_sign_behind_a_number_is_written_behind_it() {
+    let item = [
+        ('.', 95.0),
+        ('3', 100.0),
+        (' ', 0.0),
+        ('ق', 88.0),
+        ('م', 83.0),
+    ];
+    assert_eq!(texts(&placed(&item)), ["3. قم"]);
+}
+
+#[test]
+fn names_stand_as_they_are_drawn_between_words_from_right_to_left() {
+    let line = [
+        ('ق', 100.0),
+        (' ', 0.0),
+        ('5', 85.0),
+        ('9', 90.0),
+        ('R', 75.0),
+        ('U', 80.0),
+        (' ', 0.0),
+        ('ق', 65.0),
+    ];
+    assert_eq!(texts(&placed(&line)), ["ق RU59 ق"]);
+}
+
+#[test]
+fn spread_chinese_has_no_spaces() {
+    assert_eq!(texts(&glyphs("包_含_以_下", 7.4)), ["包含以下"]);
+    assert_eq!(texts(&glyphs("包 含", 7.4)), ["包 含"]);
+}
+
+fn texts(glyphs: &[Glyph]) -> Vec<String> {
+    build(glyphs, Some(0), &Rules::default())
+        .into_iter()
+        .map(|segment| segment.text)
+        .collect()
+}
+
+#[test]
+fn wide_gaps_part_segments() {
+    assert_eq!(texts(&glyphs("ab cd", 5.0)), ["ab cd"]);
+    let mut far = glyphs("ab", 5.0);
+    far.extend(glyphs("xxxxxxxcd", 5.0).into_iter().skip(7));
+    assert_eq!(texts(&far), ["ab", "cd"]);
+}
+
+#[test]
+fn spaced_words_are_closed() {
+    assert_eq!(texts(&glyphs("T_I_T_L_E", 4.0)), ["TITLE"]);
+    assert_eq!(texts(&glyphs("a b c d e", 4.0)), ["a b c d e"]);
+}
+
+#[test]
+fn unknown_signs_before_text_are_bullets() {
+    assert_eq!(texts(&glyphs("\u{1} text", 5.0)), ["• text"]);
+}
+
+#[test]
+fn words_drawn_backwards_are_turned() {
+    assert_eq!(
+        texts(&glyphs("\u{62A}\u{628} \u{62C}", 5.0)),
+        ["\u{628}\u{62A} \u{62C}"]
+    );
+}
+
+#[test]
+fn ligatures_keep_their_order() {
+    let mut line = glyphs("\u{627}\u{644}\u{62D}", -5.0);
+    if let [Glyph::Drawn(one), Glyph::Drawn(other), _] = line.as_mut_slice() {
+        other.area = one.area;
+    }
+    assert_eq!(texts(&line), ["\u{644}\u{627}\u{62D}"]);
+}
