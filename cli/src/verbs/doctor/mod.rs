@@ -78,7 +78,11 @@ impl<'a> From<&'a Check> for Told<'a> {
 /// Looks at all of it, also after the first problem.
 pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> {
     let output = doctor.output;
-    let mut checks = vec![stores::data_folder(config), taxonomy(global, config)];
+    let server = Server::find(global, config);
+    let mut checks = vec![
+        stores::data_folder(config),
+        taxonomy(global, config, &server),
+    ];
     checks.extend(machine::checks(config).into_iter().map(|(name, looked)| {
         looked.map_or_else(|error| failed(name, &error), |detail| passed(name, detail))
     }));
@@ -88,8 +92,13 @@ pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> 
     checks.extend(conversion::pictures(config));
     checks.push(conversion::confinement(config));
     checks.extend(stores::search_index(config)?);
-    checks.push(server(global, config));
-    checks.extend(stores::generations(global, config));
+    checks.push(server.check());
+    checks.extend(
+        server
+            .answering()
+            .map(stores::generations)
+            .unwrap_or_default(),
+    );
     checks.push(match keys::who_may_call(config) {
         Ok(callers) => passed("callers", callers),
         Err(error) => failed("callers", &error),
@@ -158,7 +167,7 @@ fn open_doors(config: &Config) -> impl Iterator<Item = Check> {
     })
 }
 
-fn taxonomy(global: &Global, config: &Config) -> Check {
+fn taxonomy(global: &Global, config: &Config, server: &Server) -> Check {
     match check_domain(config) {
         Ok(taxonomy) => {
             let (sets, profiles) = (
@@ -166,7 +175,9 @@ fn taxonomy(global: &Global, config: &Config) -> Check {
                 taxonomy.source_profiles.iter().count(),
             );
             let analyzer = taxonomy.analyzer.fingerprint();
-            let applied = applied_sets(global, config, &taxonomy.knowledge_sets);
+            let applied = server.answering().map_or_else(String::new, |_| {
+                applied_sets(global, config, &taxonomy.knowledge_sets)
+            });
             passed(
                 "taxonomy",
                 format!(
@@ -181,9 +192,6 @@ fn taxonomy(global: &Global, config: &Config) -> Check {
 /// Says so where the running server has other knowledge sets than the configuration. One that does
 /// not answer is told by a check of its own.
 fn applied_sets(global: &Global, config: &Config, configured: &KnowledgeSets) -> String {
-    if answering_server(global, config).is_none() {
-        return String::new();
-    }
     let running = knowledge_sets::of_running_server(global, config);
     match running.ok().flatten() {
         Some(applied) if applied != *configured => {
@@ -229,60 +237,76 @@ fn external_addresses(config: &Config) -> tributary_schemas::Result<Vec<(String,
     Ok(all)
 }
 
-/// The running server, unless it hangs.
-fn answering_server(global: &Global, config: &Config) -> Option<Client> {
-    Client::of_running_server(global, config).filter(|client| !is_silent(client.base()))
-}
-
-/// Whether what listens there says nothing at all.
-fn is_silent(url: &str) -> bool {
-    let settings = ureq::Agent::config_builder().timeout_global(Some(SERVICE_ANSWER));
-    let agent: ureq::Agent = settings.build().into();
-    let asked = agent.get(format!("{}/health/livez", url.trim_end_matches('/')));
-    matches!(asked.call(), Err(ureq::Error::Timeout(_)))
-}
-
 /// Any answer to a `GET` will do, as documents are sent by `POST`. The address is not told: it may
 /// hold what is secret.
 fn answers(address: &str) -> std::result::Result<(), String> {
-    let settings = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .timeout_global(Some(SERVICE_ANSWER));
-    let agent: ureq::Agent = settings.build().into();
-    match agent.get(address).call() {
-        Ok(_) => Ok(()),
-        Err(ureq::Error::Timeout(_)) => Err(format!(
-            "does not answer within {} s",
-            SERVICE_ANSWER.as_secs()
-        )),
+    match get(address) {
+        Ok(()) => Ok(()),
+        Err(ureq::Error::Timeout(_)) => Err(unanswered()),
         Err(ureq::Error::Io(error)) => Err(format!("cannot be reached: {error}")),
         Err(_) => Err("cannot be reached".to_owned()),
     }
 }
 
-fn server(global: &Global, config: &Config) -> Check {
-    let Some(client) = Client::of_running_server(global, config) else {
-        return passed("server", "none runs; verbs work without one");
-    };
-    let url = client.base();
-    if is_silent(url) {
-        let seconds = SERVICE_ANSWER.as_secs();
-        return Check {
-            name: "server",
-            ok: false,
-            detail: format!("{url} does not answer within {seconds} s"),
-            hint: Some("it hangs or is stopped: look at its process and its log".to_owned()),
+/// Whether there is an answer in time, whatever it says.
+fn get(address: &str) -> std::result::Result<(), ureq::Error> {
+    let settings = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .timeout_global(Some(SERVICE_ANSWER));
+    let agent: ureq::Agent = settings.build().into();
+    agent.get(address).call().map(drop)
+}
+
+fn unanswered() -> String {
+    format!("does not answer within {} s", SERVICE_ANSWER.as_secs())
+}
+
+/// The server of the data folder, or the one that is named.
+enum Server {
+    None,
+    /// It says nothing at all.
+    Silent(Client),
+    Answers(Client),
+}
+
+impl Server {
+    fn find(global: &Global, config: &Config) -> Self {
+        let Some(client) = Client::of_running_server(global, config) else {
+            return Self::None;
         };
+        let address = format!("{}/health/livez", client.base().trim_end_matches('/'));
+        match get(&address) {
+            Err(ureq::Error::Timeout(_)) => Self::Silent(client),
+            _ => Self::Answers(client),
+        }
     }
-    match client.get::<serde_json::Value>("/health/readyz") {
-        Ok(_) => passed("server", format!("{url} is ready")),
-        Err(error) => Check {
+
+    fn answering(&self) -> Option<&Client> {
+        match self {
+            Self::Answers(client) => Some(client),
+            Self::None | Self::Silent(_) => None,
+        }
+    }
+
+    fn check(&self) -> Check {
+        let failed = |detail: String, hint: &str| Check {
             name: "server",
             ok: false,
-            detail: format!("{url}: {error:#}"),
-            hint: Some("look at its log".to_owned()),
-        },
+            detail,
+            hint: Some(hint.to_owned()),
+        };
+        match self {
+            Self::None => passed("server", "none runs; verbs work without one"),
+            Self::Silent(client) => failed(
+                format!("{} {}", client.base(), unanswered()),
+                "it hangs or is stopped: look at its process and its log",
+            ),
+            Self::Answers(client) => match client.get::<serde_json::Value>("/health/readyz") {
+                Ok(_) => passed("server", format!("{} is ready", client.base())),
+                Err(error) => failed(format!("{}: {error:#}", client.base()), "look at its log"),
+            },
+        }
     }
 }
 

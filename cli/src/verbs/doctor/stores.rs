@@ -10,9 +10,9 @@ use tributary_store::data_folder::{DataFolder, is_open_to_others, running_server
 use tributary_store::parts;
 use tributary_store::search_index::elasticsearch::{self, Diagnosis};
 
-use super::{Check, answering_server, failed, passed};
+use super::{Check, failed, passed};
 use crate::app;
-use crate::args::Global;
+use crate::client::Client;
 use crate::config::Config;
 use crate::print;
 use crate::verbs::verify;
@@ -111,10 +111,7 @@ pub(super) fn search_index(config: &Config) -> Result<Vec<Check>> {
 
 /// Where a server runs: the build of an index that is under way or waits for somebody, and what the
 /// index that answers was not built with.
-pub(super) fn generations(global: &Global, config: &Config) -> Vec<Check> {
-    let Some(client) = answering_server(global, config) else {
-        return Vec::new();
-    };
+pub(super) fn generations(client: &Client) -> Vec<Check> {
     // That it does not answer is told by a check of its own.
     let overview = client.get::<ReindexOverview>("/v1/reindex").ok();
     overview.map(|overview| told(&overview)).unwrap_or_default()
