@@ -19,6 +19,7 @@ use tributary_models::RerankerKind;
 use tributary_models::chat::{ChatModels, Role};
 use tributary_models::prompts::{PromptSet, Prompts};
 use tributary_models::service::SharedServiceObserver;
+use tributary_query_api::config::NetworkAccess;
 use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::server::Parts as ServerParts;
 use tributary_query_api::term_review::TermReview;
@@ -26,6 +27,7 @@ use tributary_retrieval::{
     AnalyzerSource, Asker, AskerParts, ChatReranker, Retriever, Serving, SharedServing,
     Understander, UnderstanderParts,
 };
+use tributary_schemas::SharedNewestRights;
 use tributary_store::audit::AuditTopic;
 use tributary_store::blobs::Blobs;
 use tributary_store::config::{EventLogKind, Stores};
@@ -287,7 +289,11 @@ impl Parts {
             backup: Some(self.stores.backup.clone()),
             backup_token: self.backup_token.clone(),
             keys: Some(Arc::clone(&self.keys)),
-            newest_rights: self.documents.newest_rights(),
+            newest_rights: match config.query_api.server.network_access {
+                NetworkAccess::Authenticated => self.documents.newest_rights(),
+                // Nobody has rights of their own.
+                _ => SharedNewestRights::default(),
+            },
             work: self.work.clone(),
             audit: Some(AuditTopic::new(self.stores.topics.clone())),
         }
