@@ -2,6 +2,7 @@
 import collections
 import json
 import random
+import re
 import sys
 import time
 
@@ -90,3 +91,9 @@ def publish(server, passages):
         if server.process.poll() is not None:
             sys.exit("the server ended")
         time.sleep(0.2)
+
+
+def is_chinese(text):
+    """Whether more than a quarter of the letters are."""
+    letters = re.findall(r"[^\W\d_]", text)
+    return sum("\u3400" <= letter <= "\u9fff" for letter in letters) > len(letters) / 4

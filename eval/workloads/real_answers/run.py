@@ -16,17 +16,12 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from server import Server, arguments, folder_of
-from sets import models, prepare, publish
+from sets import is_chinese, models, prepare, publish
 
 SECONDS = 900
 # One of so many questions has no answer in the index.
 UNANSWERABLE = 5
 SETS = {"zh": "cmrc2018-zh", "en": "xquad-zh-en"}
-
-
-def is_chinese(text):
-    letters = re.findall(r"[^\W\d_]", text)
-    return sum("\u3400" <= letter <= "\u9fff" for letter in letters) > len(letters) / 4
 
 
 def questions(data, count):

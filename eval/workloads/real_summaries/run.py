@@ -15,13 +15,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from server import Server, arguments, folder_of
+from sets import is_chinese
 
 WAIT_SECONDS = 3600
-
-
-def is_chinese(text):
-    letters = re.findall(r"[^\W\d_]", text)
-    return sum("\u3400" <= letter <= "\u9fff" for letter in letters) > len(letters) / 4
 
 
 def settings(asked):
