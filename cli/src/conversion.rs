@@ -10,8 +10,12 @@ use tributary_convert::isolation::{ConversionPool, Launch};
 use tributary_convert::{Converted, Job};
 use tributary_convert::{LIBRARY_VARIABLE, find_library};
 use tributary_models::ocr::OcrSetup;
+use tributary_schemas::files;
 
 use crate::config::Config;
+
+/// What bounds the size of a file that is read to be converted.
+const LIMIT: &str = "`convert.maximum_body_bytes` says how many are read";
 
 /// The verb that a conversion process runs.
 pub const WORKER_VERB: &str = "convert-worker";
@@ -20,12 +24,14 @@ pub const DRAWING_VERB: &str = "draw-worker";
 
 /// What is in a file that a verb converts, up to the size that converters take.
 pub fn content(config: &Config, file: &Path) -> Result<Vec<u8>> {
-    tributary_schemas::files::read_at_most(file, config.convert.maximum_body_bytes).with_context(
-        || {
-            let limit = "`convert.maximum_body_bytes` says how many are read";
-            format!("cannot read {} ({limit})", file.display())
-        },
-    )
+    let read = files::read_at_most(file, config.convert.maximum_body_bytes);
+    read.with_context(|| format!("cannot read {} ({LIMIT})", file.display()))
+}
+
+/// What stdin holds, up to the same size.
+pub fn from_stdin(config: &Config) -> Result<Vec<u8>> {
+    let read = files::read_stream(std::io::stdin(), config.convert.maximum_body_bytes);
+    read.with_context(|| format!("cannot read stdin ({LIMIT})"))
 }
 
 /// Converters as the configuration wants them.

@@ -2,7 +2,6 @@
 //! them, asked one after the other.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -10,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tributary_retrieval::Principal;
 use tributary_schemas::code_search::{CodeSearchRequest, CodeSearchResponse};
+use tributary_schemas::files;
 
 use crate::metrics::{mean, percentile};
 use crate::runner::{Ingest, Latency, Pipeline, Progress, ingest};
@@ -171,8 +171,8 @@ fn listed_files(file: &Path) -> Result<Option<HashSet<String>>> {
     if !file.is_file() {
         return Ok(None);
     }
-    let table =
-        fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let table = files::read_data_to_string(file)
+        .with_context(|| format!("cannot read {}", file.display()))?;
     let rows = table.lines().skip(1);
     let paths = rows.filter_map(|row| row.split('\t').next().map(str::to_owned));
     Ok(Some(paths.collect()))
@@ -290,6 +290,8 @@ fn reciprocal(rank: Option<usize>) -> f64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -2,13 +2,13 @@
 //! ask them alone. Exact match and ROUGE-L, beside those of not rewriting at all.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use tributary_retrieval::Understander;
 use tributary_schemas::ask::Round;
+use tributary_schemas::files;
 
 use crate::metrics::{mean, percentile};
 use crate::runner::Progress;
@@ -103,7 +103,8 @@ impl Part {
 
 /// Reads a file of JSON lines.
 pub fn read(file: &Path, part: Part) -> Result<Vec<FollowUp>> {
-    let text = fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
+    let text = files::read_data_to_string(file)
+        .with_context(|| format!("cannot read {}", file.display()))?;
     let lines: Vec<&str> = text
         .lines()
         .filter(|line| !line.trim().is_empty())

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use tributary_schemas::DocumentEvent;
+use tributary_schemas::{DocumentEvent, files};
 
 use crate::case::Case;
 
@@ -192,7 +192,8 @@ pub(crate) fn read_lines<T: DeserializeOwned>(
     file: &Path,
     left_out: &mut Vec<String>,
 ) -> Result<Vec<(String, T)>> {
-    let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let bytes =
+        files::read_data(file).with_context(|| format!("cannot read {}", file.display()))?;
     let mut objects = Vec::new();
     for (index, line) in bytes
         .split(|byte| *byte == b'\n')
@@ -254,7 +255,8 @@ fn file_event(folder: &Path, path: &Path) -> Result<DocumentEvent> {
         .map(|part| part.as_os_str().to_string_lossy())
         .collect::<Vec<_>>()
         .join("/");
-    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes =
+        files::read_data(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(DocumentEvent {
         document_id: Some(relative.clone()),
         source: SOURCE.to_owned(),
@@ -295,7 +297,8 @@ fn read_judgements<'a>(
     known: &HashSet<&str>,
     left_out: &mut Vec<String>,
 ) -> Result<Judgements<'a>> {
-    let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let bytes =
+        files::read_data(file).with_context(|| format!("cannot read {}", file.display()))?;
     let mut judgements = HashMap::<String, HashSet<String>>::new();
     for (index, line) in String::from_utf8_lossy(&bytes)
         .lines()

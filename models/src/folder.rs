@@ -175,7 +175,7 @@ impl ModelFolder {
     /// Reads the settings only.
     pub fn read_settings(path: &Path) -> Result<Self> {
         let file = path.join("config.json");
-        let text = std::fs::read(&file).map_err(|error| {
+        let text = tributary_schemas::files::read(&file).map_err(|error| {
             Error::io(format_args!("reading {}", file.display()), &error)
                 .with_hint("a model folder needs a config.json; fetch the model")
         })?;
@@ -338,7 +338,7 @@ static VERIFIED: LazyLock<Mutex<Verified>> = LazyLock::new(Mutex::default);
 pub fn file_sha256(path: &Path) -> Result<String> {
     let failed =
         |error: std::io::Error| Error::io(format_args!("reading {}", path.display()), &error);
-    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let mut file = tributary_schemas::files::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     let stamp = (metadata.len(), metadata.modified().ok());
     if let Some((size, modified, checksum)) = VERIFIED

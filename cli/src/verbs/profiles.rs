@@ -228,7 +228,7 @@ pub(super) fn clean(
 }
 
 fn convert(pool: &ConversionPool, found: &Found) -> Result<Converted> {
-    let bytes = std::fs::read(&found.file)
+    let bytes = tributary_schemas::files::read_data(&found.file)
         .with_context(|| format!("cannot read {}", found.file.display()))?;
     Ok(pool.convert(Job {
         bytes: &bytes,

@@ -1,14 +1,14 @@
 //! Documents that nobody should write and somebody does: each ends as found, skipped, dead or
 //! refused, with a reason, and the server lives on.
 
-use std::fs;
+use std::fs::{self, File};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::harness::{RUN_DEADLINE, Server, Workspace, hit_texts, list, number, text};
+use crate::harness::{RUN_DEADLINE, Server, Workspace, finish_with, hit_texts, list, number, text};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0";
 const ZIP: &[u8] = b"PK\x03\x04\x14\0\0\0\x08\0\0\0\0\0\0\0\0\0";
@@ -372,20 +372,63 @@ fn a_pipe_or_a_file_without_end_that_a_verb_is_given_is_not_waited_for() {
         .arg(workspace.path("pipe"))
         .status();
     assert!(made.unwrap().success());
-    let verbs: [&[&str]; 6] = [
+    for name in ["pairs.jsonl", "queries.jsonl"] {
+        fs::hard_link(workspace.path("pipe"), workspace.path(name)).unwrap();
+    }
+    let document = json!({"_id": "a", "text": "The bilby waits."});
+    workspace.write("corpus.jsonl", document.to_string());
+    let verbs: [&[&str]; 12] = [
         &["convert", "pipe"],
         &["chunk", "pipe"],
         &["judge", "pipe"],
         &["knowledge-sets", "apply", "pipe"],
         &["publish", "pipe"],
         &["restore", "pipe"],
+        &["publish", "--urls", "pipe"],
+        &["eval", "run", "--set", ".", "--qrels", "pipe"],
+        &["eval", "rewrite", "--set", "pipe"],
+        &["training", "clean", ".", "--without-index"],
+        &["lexicon", "build", "pipe", "--output", "lexicon"],
+        &["--config", "pipe", "config", "check"],
     ];
     for verb in verbs {
         let run = workspace.run(verb.iter().copied());
-        run.refused(1, &["cannot read pipe", "a named pipe is in its place"]);
+        run.refused(1, &["cannot read", "a named pipe is in its place"]);
     }
     let run = workspace.run(["convert", "/dev/zero"]);
     run.refused(1, &["cannot read /dev/zero", "convert.maximum_body_bytes"]);
+    let endless: [&[&str]; 5] = [
+        &["--config", "/dev/zero", "config", "check"],
+        &["--key-file", "/dev/zero", "documents", "list"],
+        &["knowledge-sets", "apply", "/dev/zero"],
+        &["publish", "--urls", "/dev/zero"],
+        &["eval", "rewrite", "--set", "/dev/zero"],
+    ];
+    for verb in endless {
+        let run = workspace.run(verb.iter().copied());
+        run.refused(1, &["/dev/zero", "it has more than 268435456 bytes"]);
+    }
+}
+
+#[test]
+fn stdin_without_end_is_given_up() {
+    let workspace = Workspace::new();
+    let stdin: [(&[&str], &[&str]); 2] = [
+        (
+            &["publish", "-", "--path", "a.md"],
+            &["convert.maximum_body_bytes"],
+        ),
+        (
+            &["publish", "--urls", "-"],
+            &["cannot read -", "it has more than"],
+        ),
+    ];
+    for (verb, said) in stdin {
+        let mut command = workspace.command();
+        command.args(verb);
+        let run = finish_with(command, File::open("/dev/zero").unwrap(), RUN_DEADLINE);
+        run.refused(1, said);
+    }
 }
 
 #[test]

@@ -369,9 +369,14 @@ fn read(mut response: ureq::http::Response<ureq::Body>) -> Result<(u16, Value), 
 }
 
 /// Runs a command to its end; fails if it takes longer than `deadline`.
-pub fn finish(mut command: Command, deadline: Duration) -> Run {
+pub fn finish(command: Command, deadline: Duration) -> Run {
+    finish_with(command, Stdio::null(), deadline)
+}
+
+/// The same with something on stdin.
+pub fn finish_with(mut command: Command, stdin: impl Into<Stdio>, deadline: Duration) -> Run {
     command
-        .stdin(Stdio::null())
+        .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use serde_json::{Value, json};
+use tributary_schemas::files;
 use tributary_store::evaluations::chance::Chance;
 
 use crate::case::Style;
@@ -113,8 +114,8 @@ fn restyled(mut line: Value, generation: &Generation<'_>) -> Option<(String, Val
 /// The judgements of the questions, under their new ids.
 fn judgements(generation: &Generation<'_>, made: &HashSet<String>) -> Result<String> {
     let file = generation.set.join(generation.qrels);
-    let text =
-        fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text = files::read_data_to_string(&file)
+        .with_context(|| format!("cannot read {}", file.display()))?;
     let style = generation.style.name();
     let mut lines = text.lines();
     let mut judgements = format!("{}\n", lines.next().unwrap_or("query-id\tcorpus-id\tscore"));

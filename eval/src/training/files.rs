@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tributary_schemas::files;
 
 /// All passages that were read.
 pub const PASSAGES: &str = "passages.jsonl";
@@ -37,11 +38,11 @@ impl<T: Serialize + DeserializeOwned> Appended<T> {
         let failed = || format!("cannot open {}", path.display());
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        let mut file = options.open(path).with_context(failed)?;
+        let mut file = files::open_with(&options, path).with_context(failed)?;
         if file.try_lock().is_err() {
             bail!("another process adds to {}", path.display());
         }
-        let text = std::fs::read(path).with_context(failed)?;
+        let text = files::read_data(path).with_context(failed)?;
         let last = text.iter().rposition(|byte| *byte == b'\n');
         let whole = last.map_or(0, |at| at + 1);
         let known = parse(path, text.get(..whole).unwrap_or_default())?;
@@ -69,7 +70,7 @@ impl<T: Serialize + DeserializeOwned> Appended<T> {
 
 /// All objects of a file. Fails with the number of a line that is none.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
-    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = files::read_data(path).with_context(|| format!("cannot read {}", path.display()))?;
     parse(path, &text)
 }
 

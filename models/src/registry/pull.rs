@@ -145,7 +145,7 @@ fn copy_file(
             &error,
         )
     };
-    let mut source = std::fs::File::open(place.join(file)).map_err(failed)?;
+    let mut source = tributary_schemas::files::open(place.join(file)).map_err(failed)?;
     let total = source.metadata().map_err(failed)?.len();
     let mut output = create_with_folders(&staging.join(file)).map_err(failed)?;
     copy_bytes(&mut source, &mut output, &mut |done_bytes| {

@@ -43,7 +43,7 @@ pub enum TextEncoder {
 impl TextEncoder {
     /// Reads a tokenizer.json.
     pub fn open(file: &Path) -> Result<Self> {
-        let json = std::fs::read(file)
+        let json = tributary_schemas::files::read(file)
             .map_err(|error| Error::io(format_args!("reading {}", file.display()), &error))?;
         match UnigramTokenizer::parse(&json, file) {
             Ok(unigram) => return Ok(Self::Unigram(Box::new(unigram))),

@@ -77,12 +77,9 @@ impl VerdictFile {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(failed)?;
         }
-        let opened = OpenOptions::new()
-            .create(true)
-            .read(true)
-            .append(true)
-            .open(path);
-        let file = opened.map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options.create(true).read(true).append(true);
+        let file = files::open_with(&options, path).map_err(failed)?;
         Ok(Self { file, name })
     }
 

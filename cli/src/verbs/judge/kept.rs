@@ -2,10 +2,11 @@
 //! died left behind of its last line is cut off, and lines that failed are tried again.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use tributary_schemas::files;
 
 use super::Line;
 
@@ -21,15 +22,10 @@ impl Kept {
     /// Opens or makes the file. One that holds anything else is not touched.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = || format!("cannot open {}", path.display());
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .with_context(failed)?;
-        let mut text = Vec::new();
-        file.read_to_end(&mut text).with_context(failed)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let mut file = files::open_with(&options, path).with_context(failed)?;
+        let text = files::read_data(path).with_context(failed)?;
         let whole = text
             .iter()
             .rposition(|byte| *byte == b'\n')

@@ -41,7 +41,7 @@ use crate::print::Outcome;
 pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcome> {
     let source = source_of(global, config, publish.source.as_deref(), &publish.paths)?;
     let mut roots = Roots::of(global, config, &source)?;
-    let mut plan = Plan::make(publish, &roots)?;
+    let mut plan = Plan::make(config, publish, &roots)?;
     plan.explain(publish, &roots, &Roots::all(global, config));
     plan.comparison.explain();
     plan.take_title(&publish.one);

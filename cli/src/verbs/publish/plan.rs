@@ -1,10 +1,9 @@
 //! What is to be published and deleted, as data: made and checked before anything is sent.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::json;
 use tributary_schemas::{DocumentEvent, id};
 
@@ -16,6 +15,8 @@ use super::same_file::{self, Explanation};
 use super::send::{Body, Item};
 use super::{describe, mounts, urls};
 use crate::args::{OneDocument, Publish};
+use crate::config::Config;
+use crate::conversion;
 use crate::print::{self, Outcome};
 
 /// What is to be done.
@@ -52,7 +53,7 @@ impl Plan {
         }
     }
 
-    pub(super) fn make(publish: &Publish, roots: &Roots) -> Result<Self> {
+    pub(super) fn make(config: &Config, publish: &Publish, roots: &Roots) -> Result<Self> {
         let (stdin, paths): (Vec<_>, Vec<_>) = publish
             .paths
             .iter()
@@ -72,7 +73,7 @@ impl Plan {
             ..Self::of_files(selection, roots)
         };
         if !stdin.is_empty() {
-            plan.items.push(from_stdin(publish)?);
+            plan.items.push(from_stdin(config, publish)?);
         }
         if let Some(list) = &publish.urls {
             let addresses = urls::read_list(list)?.into_iter();
@@ -258,17 +259,12 @@ fn text(paths: &[&str], gone: &[&str]) -> String {
     lines.join("\n")
 }
 
-fn from_stdin(publish: &Publish) -> Result<Item> {
+fn from_stdin(config: &Config, publish: &Publish) -> Result<Item> {
     let one = &publish.one;
     if one.path.is_none() && one.id.is_none() {
         bail!("a document from stdin needs --path or --id, so that an update finds it");
     }
-    let mut bytes = Vec::new();
-    std::io::stdin()
-        .read_to_end(&mut bytes)
-        .context("cannot read stdin")?;
-    Ok(Item::new(
-        one.path.clone().unwrap_or_default(),
-        Body::Bytes(bytes),
-    ))
+    let bytes = conversion::from_stdin(config)?;
+    let path = one.path.clone().unwrap_or_default();
+    Ok(Item::new(path, Body::Bytes(bytes)))
 }

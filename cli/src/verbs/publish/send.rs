@@ -155,7 +155,7 @@ impl Sender<'_> {
     /// The content of an item; what its address says of it goes into the event.
     fn content(&self, item: &Item, event: &mut DocumentEvent) -> Result<Vec<u8>> {
         Ok(match &item.body {
-            Body::File(file) => tributary_schemas::files::read(file)
+            Body::File(file) => tributary_schemas::files::read_data(file)
                 .with_context(|| format!("cannot read {}", file.display()))?,
             Body::Bytes(bytes) => bytes.clone(),
             Body::Address(address) => {

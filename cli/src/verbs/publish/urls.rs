@@ -161,7 +161,7 @@ fn check_status(address: &str, status: u16) -> Result<(), Error> {
 /// count, nor does what follows a `#` in an address. `-` reads stdin.
 pub fn read_list(file: &Path) -> Result<Vec<String>> {
     let text = if file == Path::new("-") {
-        std::io::read_to_string(std::io::stdin())
+        tributary_schemas::files::read_stream_to_string(std::io::stdin())
     } else {
         tributary_schemas::files::read_to_string(file)
     };
