@@ -15,6 +15,7 @@ use tributary_store::blobs::Blobs;
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Position, StoredRecord, message};
 use tributary_store::generations::Generations;
+use tributary_store::manifest::table::DocumentTable;
 use tributary_store::search_index::{Operation, Outcome, SharedSearchIndex};
 use tributary_store::{Clock, manifest};
 
@@ -34,6 +35,7 @@ pub struct IndexStage {
     duplicates: ExactDuplicates,
     editions: Editions,
     unserved: UnservedReports,
+    table: Option<Arc<DocumentTable>>,
     clock: Clock,
 }
 
@@ -80,8 +82,26 @@ impl IndexStage {
             duplicates,
             editions,
             unserved,
+            table: None,
             clock,
         }
+    }
+
+    /// The same; what this table knows already keeps the time since when it does.
+    pub fn with_table(self, table: Arc<DocumentTable>) -> Self {
+        let table = Some(table);
+        Self { table, ..self }
+    }
+
+    /// The report of a document, with the time since when it is so.
+    fn output(&self, state: &DocumentState) -> Result<Output> {
+        let table = self.table.as_ref();
+        let row = table.and_then(|table| table.get(&state.document_id));
+        let known_since_ms = row.and_then(|row| row.known_since_ms(state));
+        Output::report(&DocumentState {
+            at_ms: known_since_ms.unwrap_or(state.at_ms),
+            ..state.clone()
+        })
     }
 
     /// The generation that the record names, or the serving one; `None` when it is gone.
@@ -326,7 +346,7 @@ impl Stage for IndexStage {
         );
         reported
             .iter()
-            .map(|state| Output::report(state).map(|output| output.traced(&input.record)))
+            .map(|state| Ok(self.output(state)?.traced(&input.record)))
             .collect()
     }
 
@@ -391,7 +411,7 @@ impl Stage for IndexStage {
         served
             .iter()
             .chain(settled.iter().map(|settled| &settled.state))
-            .map(Output::report)
+            .map(|state| self.output(state))
             .collect()
     }
 

@@ -85,7 +85,8 @@ pub fn spawn(
                 generations,
                 blobs,
                 Arc::clone(&parts.clock),
-            );
+            )
+            .with_table(Arc::clone(&parts.table));
             let settings = WorkerSettings {
                 linger_ms: config.indexer.linger_ms,
                 ..with(config.indexer.in_flight_documents)

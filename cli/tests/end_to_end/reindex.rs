@@ -416,3 +416,41 @@ fn a_build_that_is_killed_goes_on_and_one_that_is_given_up_leaves_nothing() {
     assert_eq!(workspace.found("qw5").len(), 1);
     server.stop();
 }
+
+/// When each document changed, and since when it is searchable, by path.
+fn times(workspace: &Workspace) -> Vec<(String, u64, u64)> {
+    let page = workspace.json(["documents", "list", "--format", "json"]);
+    let mut times: Vec<(String, u64, u64)> = list(&page, "/documents")
+        .iter()
+        .map(|row| {
+            let path = text(row, "/source_path").to_owned();
+            let since_ms = number(row, "/searchable/since_ms");
+            (path, number(row, "/at_ms"), since_ms)
+        })
+        .collect();
+    times.sort();
+    times
+}
+
+#[test]
+fn a_build_does_not_move_the_times_since_when_documents_are_found() {
+    let workspace = workspace_of(4, "");
+    workspace.write(
+        "sets.toml",
+        "[[knowledge_set]]\nid = \"quolls\"\nname = \"Q\"\nview = \"common\"\nrules = [{ path = \"page1*\" }]\n",
+    );
+    let server = workspace.start();
+    workspace.json(["publish", "docs", "--wait", "--format", "json"]);
+    let before = times(&workspace);
+    assert_eq!(before.len(), 4);
+
+    workspace.json(["knowledge-sets", "apply", "sets.toml", "--format", "json"]);
+    for _ in 0..2 {
+        reindex(&workspace, &["--all", "--wait"]);
+        assert_eq!(times(&workspace), before);
+    }
+    server.stop();
+    let server = workspace.start();
+    assert_eq!(times(&workspace), before, "after a start");
+    server.stop();
+}

@@ -42,6 +42,19 @@ impl DocumentRow {
             .is_some_and(|indexed| !indexed.is_aside)
     }
 
+    /// Since when it is so what a report says, milliseconds since 1970, where that is known already.
+    /// A version that is made again, for another generation of the index or after a crash, is
+    /// searchable as long as it was.
+    pub fn known_since_ms(&self, report: &DocumentState) -> Option<i64> {
+        let (latest, indexed) = (&self.latest, self.indexed.as_ref());
+        if report.state == State::Indexed {
+            let is_it = |indexed: &&IndexedVersion| indexed.version == report.version;
+            return indexed.filter(is_it).filter(|it| !it.is_aside)?.at_ms;
+        }
+        let is_it = (latest.version, latest.state) == (report.version, report.state);
+        is_it.then_some(latest.at_ms)
+    }
+
     /// Whether a viewer may see it: what its newest report says decides.
     pub fn is_seen(&self, viewer: &Viewer) -> bool {
         self.standing().is_seen(viewer)
