@@ -433,7 +433,7 @@ fn times(workspace: &Workspace) -> Vec<(String, u64, u64)> {
 }
 
 #[test]
-fn a_build_does_not_move_the_times_since_when_documents_are_found() {
+fn a_build_moves_documents_to_other_sets_and_not_the_times_since_when_they_are_found() {
     let workspace = workspace_of(4, "");
     workspace.write(
         "sets.toml",
@@ -447,6 +447,8 @@ fn a_build_does_not_move_the_times_since_when_documents_are_found() {
     workspace.json(["knowledge-sets", "apply", "sets.toml", "--format", "json"]);
     for _ in 0..2 {
         reindex(&workspace, &["--all", "--wait"]);
+        let status = workspace.json(["knowledge-sets", "status", "quolls", "--format", "json"]);
+        assert_eq!(number(&status, "/documents/searchable"), 1, "{status}");
         assert_eq!(times(&workspace), before);
     }
     server.stop();

@@ -14,7 +14,7 @@ use tributary_schemas::{
 use super::changes::Changes;
 use super::followed_rights::FollowedRights;
 use super::given_time::GivenTime;
-use super::list::{ListQuery, Listing, Selected};
+use super::list::{ListQuery, Listing, Selected, UNKNOWN_AT_ONCE};
 use super::reconcile::{on_the_way, reconcile};
 use super::standing::Standing;
 use super::table::{DocumentRow, DocumentTable};
@@ -308,12 +308,15 @@ impl Documents {
         &self.costs
     }
 
-    /// Documents counted by knowledge set, see [`DocumentTable::tally`].
+    /// Documents counted by knowledge set as the generation of the index that serves has them, see
+    /// [`DocumentTable::tally`]. `Timeout` where one has just begun to serve and it takes long to ask
+    /// it for the sets of all documents.
     pub async fn tally(
         &self,
         sets_of_source: impl Fn(&str) -> Vec<String> + Send + 'static,
     ) -> Result<Tallies> {
         self.table.catch_up(&self.topics).await?;
+        self.learn_all_labels().await?;
         let at_ms = (self.clock)();
         let count = move |table: &DocumentTable| table.tally(sets_of_source);
         let tallies = self.look_through(count).await?;
@@ -375,6 +378,11 @@ impl Documents {
         {
             return Ok(name.clone());
         }
+        self.look_who_serves(&mut serving).await
+    }
+
+    /// The same, as it is now.
+    async fn look_who_serves(&self, serving: &mut Option<(Instant, String)>) -> Result<String> {
         let found = self.index.status().await?;
         let name = found
             .into_iter()
@@ -382,6 +390,29 @@ impl Documents {
             .map_or_else(String::new, |generation| generation.name);
         *serving = Some((Instant::now(), name.clone()));
         Ok(name)
+    }
+
+    /// Takes over tags and knowledge sets of all documents of which others are known, as after a
+    /// reindex.
+    async fn learn_all_labels(&self) -> Result<()> {
+        let mut serving = self.serving.lock().await;
+        let generation = self.look_who_serves(&mut serving).await?;
+        drop(serving);
+        if generation.is_empty() {
+            return Ok(());
+        }
+        let of = generation.clone();
+        let unknown = self
+            .look_through(move |table| table.unlabelled(&of))
+            .await?;
+        let deadline = Instant::now() + LABELS_WAIT;
+        for document_ids in unknown.chunks(UNKNOWN_AT_ONCE) {
+            if Instant::now() >= deadline {
+                return Err(labels_are_read(&generation));
+            }
+            self.learn_labels(&generation, document_ids).await?;
+        }
+        Ok(())
     }
 
     /// Takes over tags and knowledge sets as this generation of the index has them.

@@ -16,7 +16,7 @@ use super::rows::{Counts, Glance, ROWS_AT_ONCE, Rows};
 use super::table::DocumentRow;
 
 /// Most documents whose labels are asked for at once.
-const UNKNOWN_AT_ONCE: usize = 1000;
+pub(super) const UNKNOWN_AT_ONCE: usize = 1000;
 
 /// Which documents a list shows: those that meet all conditions. Texts are found in capitals and in
 /// small letters.

@@ -288,6 +288,19 @@ impl DocumentTable {
         }
     }
 
+    /// Documents whose tags and knowledge sets are known of another generation of the index only, or
+    /// not at all.
+    pub(super) fn unlabelled(&self, generation: &str) -> Vec<String> {
+        let mut documents = Vec::new();
+        self.glance(|glance| {
+            let is_known = glance.labels.map(|labels| labels.generation == generation);
+            if !is_known.unwrap_or(!glance.is_searchable) {
+                documents.push(glance.document_id.to_owned());
+            }
+        });
+        documents
+    }
+
     /// How many documents can be found in a version that was indexed before this time, milliseconds
     /// since 1970, or nobody knows when.
     pub fn indexed_before(&self, time_ms: i64) -> u64 {
