@@ -2,7 +2,7 @@
 //! those of which nobody can tell, since what held their files could not be listed.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
@@ -22,6 +22,8 @@ pub struct Gone {
     pub source_path: String,
     /// Its id.
     pub document_id: String,
+    /// Where its file was.
+    file: PathBuf,
 }
 
 /// Documents that stay although their files were not seen.
@@ -149,28 +151,23 @@ impl Kept {
 
 fn left_folder(named: &NamedFolder, here: &HashSet<&str>, roots: &Roots) -> Vec<Gone> {
     let known = roots.documents(&named.root).into_iter();
-    known
-        .filter(|(path, _)| within(named, path) && !here.contains(path.as_str()))
-        .map(|(source_path, document_id)| Gone {
-            source_path,
-            document_id,
-        })
-        .collect()
-}
-
-/// Whether a path within the source belongs to the folder that was named.
-fn within(named: &NamedFolder, path: &str) -> bool {
-    let Ok(inner) = named.folder.strip_prefix(&named.root) else {
-        return false;
+    let known = known.map(|(file, path, document_id)| Gone {
+        source_path: path.to_owned(),
+        document_id: document_id.to_owned(),
+        file,
+    });
+    // Where it lay counts: of a root in this one, paths are relative to that other folder.
+    let is_left = |gone: &Gone| {
+        gone.file.starts_with(&named.folder) && !here.contains(gone.source_path.as_str())
     };
-    inner.as_os_str().is_empty() || Path::new(path).starts_with(inner)
+    known.filter(is_left).collect()
 }
 
 fn is_empty(named: &NamedFolder, selection: &Selection) -> bool {
     !selection
         .files
         .iter()
-        .any(|found| found.root == named.root && within(named, &found.source_path))
+        .any(|found| found.root == named.root && found.absolute().starts_with(&named.folder))
 }
 
 /// What in the folder may hold files that nobody saw, outer folders first.
@@ -206,7 +203,8 @@ fn not_mounted(named: &NamedFolder, roots: &Roots) -> Vec<Unlisted> {
 }
 
 fn hides(unlisted: &Unlisted, gone: &Gone) -> bool {
-    Path::new(&gone.source_path).starts_with(&unlisted.source_path)
+    let hidden = unlisted.root.join(&unlisted.source_path);
+    gone.file.starts_with(hidden)
 }
 
 fn refuse_unknown(named: &NamedFolder) -> Error {
@@ -287,5 +285,32 @@ mod tests {
         let comparison = compare(&selection, &roots, meant).unwrap();
         assert_eq!(gone(&comparison), ["gone.md", "share/a.md", "shared.md"]);
         assert!(comparison.kept.is_empty() && comparison.is_most());
+    }
+
+    #[test]
+    fn what_lay_elsewhere_stays_although_its_path_begins_like_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let outer = folder.path().canonicalize().unwrap();
+        for path in ["here", "inner/here"] {
+            std::fs::create_dir_all(outer.join(path)).unwrap();
+        }
+        std::fs::write(outer.join("here/a.md"), "x").unwrap();
+        std::fs::write(outer.join("inner/here/b.md"), "x").unwrap();
+        let mut roots = roots(folder.path());
+        let known = documents(&["here/b.md"]);
+        roots.publish(&outer.join("inner"), &known).unwrap();
+        roots
+            .publish_lone(&outer.join("here"), "gone.md", "lone")
+            .unwrap();
+        let rule = super::super::Rule::new(Some(&outer), &roots).unwrap();
+        let through_dots = outer.join("inner/../here");
+        let selection = rule.select(&[through_dots]).unwrap();
+        let comparison = compare(&selection, &roots, PRUNE).unwrap();
+        let gone: Vec<&str> = comparison
+            .gone
+            .iter()
+            .map(|gone| gone.source_path.as_str())
+            .collect();
+        assert_eq!(gone, ["gone.md"]);
     }
 }

@@ -1,7 +1,7 @@
 //! One file is one document: the source, id and title that a file was published with before, and
 //! what is said where it would be a document a second time all the same.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -114,11 +114,10 @@ impl Explanation<'_> {
             .filter_map(|(found, item)| self.moved(found, item))
             .collect();
         let elsewhere = pairs().filter_map(|(found, item)| self.elsewhere(found, item));
-        let elsewhere: Vec<(&str, Twice)> = elsewhere.collect();
         let replaced = pairs().filter_map(|(found, item)| self.replaced(found, item));
         let mut notes = Vec::new();
         notes.extend(note_of_moved(&moved));
-        notes.extend(note_of_elsewhere(&elsewhere));
+        notes.extend(notes_of_elsewhere(elsewhere.collect()));
         notes.extend(replaced.take(NAMED));
         if !self.gives_title {
             notes.extend(note_of_titles(items));
@@ -184,9 +183,21 @@ fn note_of_moved(moved: &[Twice]) -> Option<String> {
     })
 }
 
-fn note_of_elsewhere(elsewhere: &[(&str, Twice)]) -> Option<String> {
-    let (source, first) = elsewhere.first()?;
-    let before = listed(elsewhere.iter().map(|(_, twice)| twice.before.as_str()));
+/// One for each of the other sources.
+fn notes_of_elsewhere(elsewhere: Vec<(&str, Twice)>) -> Vec<String> {
+    let mut by_source: BTreeMap<&str, Vec<Twice>> = BTreeMap::new();
+    for (source, twice) in elsewhere {
+        by_source.entry(source).or_default().push(twice);
+    }
+    let notes = by_source.iter();
+    notes
+        .filter_map(|(source, twice)| note_of_elsewhere(source, twice))
+        .collect()
+}
+
+fn note_of_elsewhere(source: &str, elsewhere: &[Twice]) -> Option<String> {
+    let first = elsewhere.first()?;
+    let before = listed(elsewhere.iter().map(|twice| twice.before.as_str()));
     Some(match elsewhere.len() {
         1 => format!(
             "{} is a second document of a file that is {before} already: --source {source} updates that one, `tributary documents delete {before}` ends it",
@@ -228,6 +239,23 @@ pub fn listed<'a>(all: impl ExactSizeIterator<Item = &'a str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_several_sources_are_told_of_each() {
+        let twice = |source: &'static str, path: &str| {
+            let twice = Twice {
+                before: format!("{source}/{path}"),
+                now: format!("files/{path}"),
+            };
+            (source, twice)
+        };
+        let all = vec![twice("hb", "a"), twice("wiki", "b"), twice("hb", "c")];
+        let [hb, wiki] = &notes_of_elsewhere(all)[..] else {
+            panic!("one note for each source");
+        };
+        assert!(hb.starts_with("2 of these files are documents of source hb"));
+        assert!(hb.contains("hb/a, hb/c") && wiki.contains("--source wiki"));
+    }
 
     #[test]
     fn many_are_listed_by_the_first_and_their_number() {

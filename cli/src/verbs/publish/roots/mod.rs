@@ -49,6 +49,13 @@ struct Root {
     mounts: BTreeSet<String>,
 }
 
+impl Root {
+    fn documents(&self) -> impl Iterator<Item = (PathBuf, &str, &str)> {
+        let paths = self.paths.iter();
+        paths.map(|(path, id)| (self.folder.join(path), path.as_str(), id.as_str()))
+    }
+}
+
 /// The roots of one source.
 #[derive(Debug)]
 pub struct Roots {
@@ -78,13 +85,16 @@ impl Roots {
             .find(|known| *known != folder && known.starts_with(folder))
     }
 
-    /// Documents that were published from a root, or from within it before it was one.
-    pub fn documents(&self, folder: &Path) -> Documents {
+    /// Documents that were published from a root, or from within it before it was one: where the
+    /// file lay, its path within the source, and its id; by path.
+    pub fn documents(&self, folder: &Path) -> Vec<(PathBuf, &str, &str)> {
         let roots = self.remembered.roots.iter();
-        roots
+        let mut documents: Vec<(PathBuf, &str, &str)> = roots
             .filter(|root| root.folder.starts_with(folder))
-            .flat_map(|root| root.paths.clone())
-            .collect()
+            .flat_map(Root::documents)
+            .collect();
+        documents.sort_by_key(|(_, path, _)| *path);
+        documents
     }
 
     /// Paths of all documents of the source that were published from here.
@@ -272,6 +282,13 @@ pub(super) mod tests {
         roots
     }
 
+    fn known(roots: &Roots, folder: &str) -> Documents {
+        let known = roots.documents(Path::new(folder)).into_iter();
+        known
+            .map(|(_, path, id)| (path.to_owned(), id.to_owned()))
+            .collect()
+    }
+
     fn documents(paths: &[&str]) -> Documents {
         paths
             .iter()
@@ -305,8 +322,8 @@ pub(super) mod tests {
             .publish(Path::new("/b"), &documents(&["2.md"]))
             .unwrap();
         let again = roots(folder.path());
-        assert_eq!(again.documents(Path::new("/a")), documents(&["1.md"]));
-        assert_eq!(again.documents(Path::new("/b")), documents(&["2.md"]));
+        assert_eq!(known(&again, "/a"), documents(&["1.md"]));
+        assert_eq!(known(&again, "/b"), documents(&["2.md"]));
     }
 
     #[test]
@@ -325,8 +342,8 @@ pub(super) mod tests {
                 &documents(&["radio/tilt.md", "core/a.md"]),
             )
             .unwrap();
-        let known: Vec<String> = roots.documents(Path::new("/hb")).into_keys().collect();
-        assert_eq!(known, ["a.md", "core/a.md", "radio/tilt.md", "tilt.md"]);
+        let paths: Vec<String> = known(&roots, "/hb").into_keys().collect();
+        assert_eq!(paths, ["a.md", "core/a.md", "radio/tilt.md", "tilt.md"]);
         assert_eq!(roots.below(Path::new("/")), Some(Path::new("/hb")));
         roots
             .forget(Path::new("/hb"), &["a.md".to_owned(), "tilt.md".to_owned()])
@@ -344,7 +361,7 @@ pub(super) mod tests {
         roots
             .publish(Path::new("/b"), &documents(&["x.md"]))
             .unwrap();
-        assert_eq!(roots.documents(Path::new("/a")), documents(&["y.md"]));
+        assert_eq!(known(&roots, "/a"), documents(&["y.md"]));
     }
 
     #[test]
