@@ -14,7 +14,7 @@ use tributary_schemas::understanding::Intent;
 use tributary_taxonomy::Analyzer;
 
 use super::code_reader::{code, fenced_blocks};
-use super::statements::{Statement, replaced, statements};
+use super::statements::{Statement, plain, replaced, statements};
 use super::words::{Words, rarities};
 
 /// Sentences of an answer at most.
@@ -307,12 +307,18 @@ fn written(chosen: &[Candidate<'_>]) -> Extract {
         }
         extract
             .answer
-            .push_str(&one_line(&candidate.statement.text));
+            .push_str(&quoted(candidate.source, &candidate.statement));
         extract.answer.push_str(&format!(" [{number}]"));
         extract.marks.push((number, candidate.statement.span));
         last = Some(number);
     }
     extract
+}
+
+/// A sentence as its source has it, what looks like a citation included.
+fn quoted(source: &Source, statement: &Statement) -> String {
+    let sentence = source.text.get(statement.bytes.clone());
+    one_line(&plain(&escaped(sentence.unwrap_or_default())))
 }
 
 /// The sentence on one line. A mark of emphasis whose other half stands in another sentence goes:
@@ -340,7 +346,7 @@ fn opening(source: &Source) -> Extract {
     };
     let number = source.number;
     Extract {
-        answer: format!("{} [{number}]", one_line(&first.text)),
+        answer: format!("{} [{number}]", quoted(source, first)),
         marks: vec![(number, first.span)],
     }
 }
@@ -363,6 +369,21 @@ mod tests {
         assert_eq!(found.answer, "随机接入是一种建立上行同步的过程。 [1]");
         let found = extract("天线倾角是多少", Intent::Fact, &sources, &analyzer());
         assert_eq!(found.answer, "天线的倾角为六度。 [2]");
+    }
+
+    #[test]
+    fn what_a_sentence_cites_itself_stays_and_is_no_citation_of_the_answer() {
+        let answer = |question: &str, text: &str| {
+            extract(question, Intent::Fact, &[source(1, text)], &analyzer()).answer
+        };
+        let text =
+            "The tilt of the antenna is six degrees [3], as measured [12]. Rain is frequent.";
+        let found = answer("What is the tilt of the antenna?", text);
+        let said = "The tilt of the antenna is six degrees \\[3\\], as measured \\[12\\]. [1]";
+        assert_eq!(found, said);
+        assert_eq!(statements(&found)[0].citations, [1]);
+        let opening = answer("Quokka?", "Rain is frequent [2] here.");
+        assert_eq!(opening, "Rain is frequent \\[2\\] here. [1]");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub fn statements(text: &str) -> Vec<Statement> {
         for bytes in sentences(&line) {
             let whole = text.get(bytes.clone()).unwrap_or_default();
             let (words, citations) = without_citations(whole);
-            let words = unwrapped(words.trim().trim_matches('|').trim());
+            let words = plain(&words);
             if !words.chars().any(char::is_alphanumeric) {
                 continue;
             }
@@ -57,6 +57,11 @@ pub fn statements(text: &str) -> Vec<Statement> {
         }
     }
     found
+}
+
+/// The words of a sentence, without marks of tables around them, in one line.
+pub fn plain(sentence: &str) -> String {
+    unwrapped(sentence.trim().trim_matches('|').trim())
 }
 
 /// Counts characters up to growing offsets.
