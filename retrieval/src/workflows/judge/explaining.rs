@@ -58,7 +58,7 @@ pub async fn explain(
     let (text, model) = match explained {
         Some(explained) => {
             cited = Cited::new(explained.parts);
-            (explained.text, explained.model)
+            (cited.check(&explained.text), explained.model)
         }
         None => {
             degrade(&mut degraded, LESSER_EXPLANATION);
@@ -68,8 +68,7 @@ pub async fn explain(
             )
         }
     };
-    let checked = cited.check(&text);
-    let text = within(&checked, config.maximum_characters);
+    let text = within(&text, config.maximum_characters);
     let characters = text.chars().count();
     if !(config.minimum_characters..=config.maximum_characters).contains(&characters) {
         degrade(&mut degraded, OTHER_LENGTH);
@@ -217,7 +216,8 @@ async fn lesser(
     ];
     for (what, value) in known.into_iter().filter(|(_, value)| !value.is_empty()) {
         text.push_str(what);
-        text.push_str(value.trim_end_matches(['.', '。']));
+        let value = value.trim_end_matches(['.', '。']);
+        text.push_str(&extractive::escaped(value));
         text.push_str(end);
     }
     text.push_str(&extract);
