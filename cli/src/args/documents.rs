@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
-use tributary_schemas::{DocumentSort, State};
+use tributary_schemas::{DocumentSort, ErrorKind, State};
 
 use super::{Output, one_of};
 
@@ -144,14 +144,7 @@ pub struct ListDocuments {
 #[derive(Debug, Subcommand)]
 pub enum DeadLetters {
     /// List open dead letters, newest first
-    List {
-        /// The newest so many; all of them without it
-        #[arg(long, value_parser = at_least_one)]
-        limit: Option<usize>,
-        /// How results are printed.
-        #[command(flatten)]
-        output: Output,
-    },
+    List(ListDeadLetters),
     /// Show one, with the beginning of the record
     Show {
         /// Dead letter id
@@ -164,6 +157,29 @@ pub enum DeadLetters {
     Replay(DeadLetterIds),
     /// Forget records
     Drop(DeadLetterIds),
+}
+
+/// `dead-letters list`.
+#[derive(Debug, Args)]
+pub struct ListDeadLetters {
+    /// Only those whose document is of this source
+    #[arg(long, value_name = "NAME")]
+    pub source: Option<String>,
+    /// Only those that this stage gave up: ingest, chunk, embed, index, reindex
+    #[arg(long, value_name = "NAME")]
+    pub stage: Option<String>,
+    /// Only those of this kind: invalid, unsupported, corrupt, not_found, denied, timeout, internal
+    #[arg(long, hide_possible_values = true, value_parser = one_of(ErrorKind::ALL.map(ErrorKind::as_str)))]
+    pub kind: Option<String>,
+    /// Only those with this text in the reason
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// The newest so many; all of them without it
+    #[arg(long, value_parser = at_least_one)]
+    pub limit: Option<usize>,
+    /// How results are printed.
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// Which dead letters.

@@ -7,7 +7,7 @@ use tributary_query_api::http::dead_letters::{
 };
 use tributary_schemas::DeadLetter;
 
-use crate::args::{DeadLetterIds, DeadLetters, Global, Output, Service};
+use crate::args::{DeadLetterIds, DeadLetters, Global, ListDeadLetters, Output, Service};
 use crate::client::{Client, segment};
 use crate::config::Config;
 use crate::print::{self, Outcome};
@@ -22,7 +22,7 @@ pub fn run(global: &Global, config: &Config, verb: DeadLetters) -> Result<Outcom
     };
     let client = Client::connect(global, config, services)?;
     let outcome = match verb {
-        DeadLetters::List { limit, output } => list(&client, limit.unwrap_or(usize::MAX), output),
+        DeadLetters::List(wanted) => list(&client, &wanted),
         DeadLetters::Show { id, output } => show(&client, &id, output),
         DeadLetters::Replay(ids) => each(&client, &ids, "replayed", |id| {
             client.post::<Value>(
@@ -39,16 +39,17 @@ pub fn run(global: &Global, config: &Config, verb: DeadLetters) -> Result<Outcom
     Ok(outcome)
 }
 
-/// The newest so many.
-fn newest(client: &Client, limit: usize) -> Result<Vec<DeadLetter>> {
+/// The newest so many of those that meet the conditions, which are parameters.
+fn newest(client: &Client, limit: usize, conditions: &[String]) -> Result<Vec<DeadLetter>> {
     let mut letters: Vec<DeadLetter> = Vec::new();
     let mut after: Option<String> = None;
     loop {
-        let path = after
-            .as_ref()
-            .map_or("/v1/dead-letters".to_owned(), |after| {
-                format!("/v1/dead-letters?after={}", segment(after))
-            });
+        let place = after.map(|after| format!("after={}", segment(&after)));
+        let parameters: Vec<String> = conditions.iter().cloned().chain(place).collect();
+        let path = match parameters.is_empty() {
+            true => "/v1/dead-letters".to_owned(),
+            false => format!("/v1/dead-letters?{}", parameters.join("&")),
+        };
         let page: DeadLetterPage = client.get(&path)?;
         letters.extend(page.dead_letters);
         after = page.next;
@@ -69,9 +70,23 @@ fn drop_all(client: &Client, output: Output) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn list(client: &Client, limit: usize, output: Output) -> Result<Outcome> {
-    let letters = newest(client, limit.max(1))?;
-    print::result(output, &json!({"dead_letters": letters}), || {
+fn conditions(wanted: &ListDeadLetters) -> Vec<String> {
+    let conditions = [
+        ("source", &wanted.source),
+        ("stage", &wanted.stage),
+        ("kind", &wanted.kind),
+        ("reason", &wanted.reason),
+    ];
+    let given = conditions.into_iter();
+    given
+        .filter_map(|(name, value)| Some(format!("{name}={}", segment(value.as_deref()?))))
+        .collect()
+}
+
+fn list(client: &Client, wanted: &ListDeadLetters) -> Result<Outcome> {
+    let limit = wanted.limit.unwrap_or(usize::MAX);
+    let letters = newest(client, limit, &conditions(wanted))?;
+    print::result(wanted.output, &json!({"dead_letters": letters}), || {
         let mut lines: Vec<String> = letters.iter().map(describe).collect();
         lines.push(format!("{} dead letters", letters.len()));
         lines.join("\n")
@@ -112,7 +127,7 @@ fn each(
     act: impl Fn(&str) -> Result<Value>,
 ) -> Result<Outcome> {
     let ids = if wanted.all {
-        newest(client, usize::MAX)?
+        newest(client, usize::MAX, &[])?
             .into_iter()
             .map(|letter| letter.id)
             .collect()

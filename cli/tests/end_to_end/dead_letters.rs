@@ -37,6 +37,17 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
     let (unsupported, invalid) = (text(of("unsupported"), "/id"), text(of("invalid"), "/id"));
     let shown = workspace.json(["dead-letters", "show", invalid, "--format", "json"]);
     assert!(shown.to_string().contains("serval"), "{shown}");
+    let of_those = |conditions: &[&str]| {
+        let verb = ["dead-letters", "list", "--format", "json"];
+        let found = workspace.json([&verb[..], conditions].concat());
+        list(&found, "/dead_letters").len()
+    };
+    let all = ["--source", "files", "--stage", "ingest", "--limit", "5"];
+    assert_eq!(of_those(&all), 2);
+    assert_eq!(of_those(&["--kind", "invalid", "--source", "files"]), 1);
+    assert_eq!(of_those(&["--reason", "MAXIMUM_BODY_BYTES"]), 1);
+    assert_eq!(of_those(&["--source", "wiki"]), 0);
+    assert_eq!(of_those(&["--stage", "index"]), 0);
     workspace
         .run(["dead-letters", "show", "nothing"])
         .refused(1, &["nothing"]);

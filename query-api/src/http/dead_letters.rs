@@ -1,11 +1,15 @@
 //! `/v1/dead-letters`: records that were given up.
 
+use std::sync::Arc;
+
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{DeadLetter, Error, ErrorKind};
+use tributary_store::manifest::dead_letters::LetterFilter;
+use tributary_store::manifest::documents::Documents;
 
 use super::caller::Caller;
 use super::json;
@@ -49,6 +53,29 @@ pub struct PageParameters {
     after: Option<String>,
     /// Dead letters on the page; the server's maximum when absent.
     limit: Option<usize>,
+    /// Only those whose document is of this source.
+    source: Option<String>,
+    /// Only those that this stage gave up: `ingest`, `chunk`, `embed`, `index`, `reindex`.
+    stage: Option<String>,
+    /// Only those of this kind.
+    kind: Option<ErrorKind>,
+    /// Only those with this text in the reason, in capitals or small letters.
+    reason: Option<String>,
+}
+
+impl PageParameters {
+    fn filter(self, documents: &Arc<Documents>) -> LetterFilter {
+        let documents = Arc::clone(documents);
+        LetterFilter {
+            stage: self.stage,
+            kind: self.kind,
+            reason: self.reason,
+            document: self.source.map(|source| {
+                let is_of_it = move |id: &str| documents.is_of_source(id, &source);
+                Arc::new(is_of_it) as _
+            }),
+        }
+    }
 }
 
 /// `GET /v1/dead-letters`. Publishers see those of their sources: their pages may have fewer
@@ -58,11 +85,12 @@ pub async fn list(
     caller: Caller,
     parameters: web::Query<PageParameters>,
 ) -> Result<HttpResponse, Problem> {
+    let mut parameters = parameters.into_inner();
     let limit = state.page_limit(parameters.limit)?;
-    let page = state
-        .dead_letters
-        .page(parameters.after.as_deref(), limit)
-        .await?;
+    let after = parameters.after.take();
+    let filter = parameters.filter(&state.documents);
+    let letters = &state.dead_letters;
+    let page = letters.page(after.as_deref(), limit, filter).await?;
     json(
         StatusCode::OK,
         &DeadLetterPage {

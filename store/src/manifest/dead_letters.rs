@@ -3,11 +3,13 @@
 //! resolved gets a tombstone, and compaction takes both.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use tributary_schemas::{DeadLetter, Error, ErrorKind, Result, Topic};
 
+pub use super::letters::LetterFilter;
 use super::letters::{LetterId, Letters};
 use super::view::{Applied, View, ended};
 use crate::Clock;
@@ -35,7 +37,7 @@ pub struct LetterPage {
 /// The open dead letters.
 pub struct DeadLetters {
     topics: Topics,
-    view: View<Letters>,
+    view: Arc<View<Letters>>,
     clock: Clock,
 }
 
@@ -46,17 +48,29 @@ impl DeadLetters {
         let view = View::open(&topics, Letters::default(), Applied::new()).await?;
         Ok(Self {
             topics,
-            view,
+            view: Arc::new(view),
             clock,
         })
     }
 
-    /// Those that are neither replayed nor dropped, newest first, at most `limit`, after the place
-    /// that the page before named.
-    pub async fn page(&self, after: Option<&str>, limit: usize) -> Result<LetterPage> {
+    /// Those that are neither replayed nor dropped and meet the filter, newest first, at most
+    /// `limit`, after the place that the page before named. Looks at each letter until it has so
+    /// many, which may take a tenth of a second where there are many thousands.
+    pub async fn page(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+        filter: LetterFilter,
+    ) -> Result<LetterPage> {
         let after = after.map(str::parse).transpose()?;
         self.view.catch_up(&self.topics).await?;
-        let (letters, next) = self.view.read(|letters| letters.page(after, limit));
+        let (view, filter) = (Arc::clone(&self.view), filter.prepared());
+        let look = move || view.read(|letters| letters.page(after, limit, &filter));
+        let looked = tokio::task::spawn_blocking(look).await;
+        let (letters, next) = looked.map_err(|error| {
+            let what = format!("the list of dead letters stopped: {error}");
+            Error::new(ErrorKind::Internal, what)
+        })?;
         Ok(LetterPage {
             letters,
             next: next.map(|place| place.to_string()),
@@ -232,8 +246,6 @@ async fn open_old_letters(topics: &Topics) -> Result<BTreeMap<String, Position>>
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::blobs::Blobs;
     use crate::event_log::embedded::{self, EmbeddedEventLog};
@@ -301,7 +313,10 @@ mod tests {
             )
             .await
             .unwrap();
-        let page = letters.page(None, 3).await.unwrap();
+        let page = letters
+            .page(None, 3, LetterFilter::default())
+            .await
+            .unwrap();
         assert_eq!(
             page.letters
                 .iter()
@@ -337,7 +352,12 @@ mod tests {
         assert_eq!(letters.drop_all().await.unwrap(), 38);
         assert_eq!(
             (
-                letters.page(None, 9).await.unwrap().letters.len(),
+                letters
+                    .page(None, 9, LetterFilter::default())
+                    .await
+                    .unwrap()
+                    .letters
+                    .len(),
                 letters.count()
             ),
             (0, 0)
@@ -361,7 +381,15 @@ mod tests {
             })
             .collect();
         assert!(resolved.is_empty(), "{resolved:?}");
-        assert_eq!(letters.page(None, 200).await.unwrap().letters.len(), 100);
+        assert_eq!(
+            letters
+                .page(None, 200, LetterFilter::default())
+                .await
+                .unwrap()
+                .letters
+                .len(),
+            100
+        );
     }
 
     #[tokio::test]
@@ -400,7 +428,10 @@ mod tests {
             let letters = DeadLetters::open(topics.clone(), Arc::new(|| 100))
                 .await
                 .unwrap();
-            let page = letters.page(None, 9).await.unwrap();
+            let page = letters
+                .page(None, 9, LetterFilter::default())
+                .await
+                .unwrap();
             let shown: Vec<_> = page
                 .letters
                 .iter()

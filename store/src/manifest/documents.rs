@@ -277,6 +277,11 @@ impl Documents {
         self.index.documents(None, document_ids).await
     }
 
+    /// Whether a document is of this source, as far as this process has read.
+    pub fn is_of_source(&self, document_id: &str, source: &str) -> bool {
+        (self.table).has_where(document_id, |standing| standing.source == source)
+    }
+
     /// What is known of several documents, in their order.
     pub fn get_many(&self, document_ids: &[String]) -> Vec<Option<DocumentRow>> {
         document_ids

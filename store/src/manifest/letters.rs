@@ -93,6 +93,38 @@ impl FromStr for Place {
     }
 }
 
+/// Which letters a list shows: those that meet all conditions.
+#[derive(Clone, Default)]
+pub struct LetterFilter {
+    /// Given up by this stage.
+    pub stage: Option<String>,
+    /// For this kind of failure.
+    pub kind: Option<ErrorKind>,
+    /// The reason has this text in it, in capitals or small letters.
+    pub reason: Option<String>,
+    /// This holds of the id of their document.
+    pub document: Option<Arc<dyn Fn(&str) -> bool + Send + Sync>>,
+}
+
+impl LetterFilter {
+    /// The same, with its text in small letters, as [`Self::meets`] wants it.
+    pub(super) fn prepared(self) -> Self {
+        Self {
+            reason: self.reason.map(|reason| reason.to_lowercase()),
+            ..self
+        }
+    }
+
+    /// What takes longest comes last.
+    fn meets(&self, letter: &Packed) -> bool {
+        let has = |reason: &String| letter.message.to_lowercase().contains(reason);
+        self.kind.is_none_or(|kind| kind == letter.kind)
+            && (self.stage.as_ref()).is_none_or(|stage| **stage == *letter.stage)
+            && self.reason.as_ref().is_none_or(has)
+            && (self.document.as_ref()).is_none_or(|is_meant| is_meant(&letter.document_id))
+    }
+}
+
 /// All open letters.
 #[derive(Debug, Default)]
 pub(super) struct Letters {
@@ -121,11 +153,21 @@ impl Letters {
             .map(|packed| (packed.unpack(id), packed.lies_at))
     }
 
-    /// Letters after a place, newest first, at most `limit`; and the place of the last if there are
-    /// more.
-    pub fn page(&self, after: Option<Place>, limit: usize) -> (Vec<DeadLetter>, Option<Place>) {
+    /// Letters of these after a place, newest first, at most `limit`; and the place of the last if
+    /// there are more.
+    pub fn page(
+        &self,
+        after: Option<Place>,
+        limit: usize,
+        filter: &LetterFilter,
+    ) -> (Vec<DeadLetter>, Option<Place>) {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let mut places = self.places.range((from, Bound::Unbounded));
+        let places = self.places.range((from, Bound::Unbounded));
+        let is_meant = |place: &&Place| {
+            let packed = self.packed.get(&place.id);
+            packed.is_some_and(|packed| filter.meets(packed))
+        };
+        let mut places = places.filter(is_meant);
         let shown: Vec<Place> = places.by_ref().take(limit).copied().collect();
         let next = shown.last().copied().filter(|_| places.next().is_some());
         let letters = shown
@@ -290,16 +332,50 @@ mod tests {
     #[test]
     fn pages_go_from_the_newest_to_the_oldest_whatever_is_resolved_meanwhile() {
         let mut letters = letters(&[10, 30, 20, 20]);
-        let (first, next) = letters.page(None, 2);
+        let (first, next) = letters.page(None, 2, &LetterFilter::default());
         assert_eq!(offsets(&first), [1, 2]);
         let next: Place = next.unwrap().to_string().parse().unwrap();
         letters.apply(&resolution(2));
-        let (second, end) = letters.page(Some(next), 5);
+        let (second, end) = letters.page(Some(next), 5, &LetterFilter::default());
         assert_eq!(
             (offsets(&second), end),
             (vec![3, 0], None),
             "the letter of the place is gone and the place is not"
         );
+    }
+
+    #[test]
+    fn a_page_has_those_that_meet_all_conditions_and_goes_on_behind_them() {
+        let letters = letters(&[10, 20, 30, 40]);
+        let of = |filter: LetterFilter, limit| {
+            let (page, next) = letters.page(None, limit, &filter.prepared());
+            (offsets(&page), next.is_some())
+        };
+        let filter = LetterFilter {
+            stage: Some("ingest".to_owned()),
+            kind: Some(ErrorKind::Invalid),
+            reason: Some("STRANGE".to_owned()),
+            document: Some(Arc::new(|id| id != "d2")),
+        };
+        assert_eq!(of(filter.clone(), 9), (vec![3, 1, 0], false));
+        assert_eq!(of(filter.clone(), 2), (vec![3, 1], true));
+        let others = [
+            LetterFilter {
+                stage: Some("index".to_owned()),
+                ..filter.clone()
+            },
+            LetterFilter {
+                kind: Some(ErrorKind::Timeout),
+                ..filter.clone()
+            },
+            LetterFilter {
+                reason: Some("usual".to_owned()),
+                ..filter
+            },
+        ];
+        for other in others {
+            assert_eq!(of(other, 9), (vec![], false));
+        }
     }
 
     #[test]
@@ -312,7 +388,10 @@ mod tests {
             (1, 1, 1)
         );
         letters.apply(&letter(0, 40));
-        assert_eq!(offsets(&letters.page(None, 9).0), [0, 1]);
+        assert_eq!(
+            offsets(&letters.page(None, 9, &LetterFilter::default()).0),
+            [0, 1]
+        );
         assert_eq!(
             letters.ids(Some(39)),
             ["documents.raw.v1-1-1".parse().unwrap()]
