@@ -144,14 +144,15 @@ impl Recipe {
             return self;
         }
         let mut by_set = before.chunkers.by_set.clone();
+        let default = &self.chunkers.default;
         for set in sets {
-            let own = self
-                .chunkers
-                .by_set
-                .get(set)
-                .unwrap_or(&self.chunkers.default)
-                .clone();
-            by_set.insert(set.clone(), own);
+            // Without settings of its own it needs some only where all others are cut as before:
+            // they would count before those of a set behind it.
+            let new_default = Some(default).filter(|one| **one != before.chunkers.default);
+            match self.chunkers.by_set.get(set).or(new_default) {
+                Some(own) => by_set.insert(set.clone(), own.clone()),
+                None => by_set.remove(set),
+            };
         }
         let mut summaries_by_set = before.chunkers.summaries_by_set.clone();
         for set in sets {
@@ -260,11 +261,12 @@ impl Recipe {
         let own = |recipe: &Self, set: &String| -> ChunkerConfig {
             recipe.chunkers.of(std::slice::from_ref(set)).clone()
         };
+        let is_said = self.chunkers.default != other.chunkers.default;
         for set in sets {
-            note(
-                own(self, set) != own(other, set),
-                &format!("chunker of {set}"),
-            );
+            // One that is cut like all others changes with them.
+            let is_its_own = !is_said || self.chunkers.by_set.contains_key(set);
+            let differs = own(self, set) != own(other, set);
+            note(is_its_own && differs, &format!("chunker of {set}"));
         }
         differences.extend(differing_summaries(&self.chunkers, &other.chunkers));
         differences.extend(differing_prompts(&self.chunkers, &other.chunkers));
@@ -455,6 +457,24 @@ mod tests {
             &changed.chunkers.default
         );
         assert_eq!(changed.clone().for_sets(&[], &before), changed);
+    }
+
+    #[test]
+    fn a_set_without_settings_is_cut_and_named_like_all_others() {
+        let (wireless, zebra) = ("wireless".to_owned(), "zebra".to_owned());
+        let mut before = today();
+        let of_zebra = with_leaves(&before, 600);
+        before.chunkers.by_set = [(zebra.clone(), of_zebra.clone())].into();
+        let same = before.clone().for_sets(&[wireless.clone()], &before);
+        let both = [wireless.clone(), zebra];
+        assert_eq!(same.chunkers.of(&both), &of_zebra);
+        let mut next = before.clone();
+        next.chunkers.default = with_leaves(&before, 700);
+        let one = next.for_sets(&[wireless], &before);
+        let mut later = before.clone();
+        later.chunkers.default = with_leaves(&before, 900);
+        assert_eq!(later.differences(&one), ["chunker"]);
+        assert_eq!(before.differences(&one), ["chunker of wireless"]);
     }
 
     #[test]
