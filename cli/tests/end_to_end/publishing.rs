@@ -396,14 +396,20 @@ fn addresses_are_fetched_and_are_the_paths() {
     let workspace = Workspace::new();
     workspace.write(
         "list.txt",
-        format!("# pages\n{host}/quoll#top\n{host}/gone\n"),
+        format!("# pages\n{host}/quoll#top\nquoll.html\n{host}/gone\n"),
+    );
+    let shown = publish(&workspace, &["--urls", "list.txt", "--dry-run"]);
+    assert_eq!(shown.code, 3, "{shown:?}");
+    assert_eq!(
+        text(&shown.json(), "/refused/0/source_path"),
+        "list.txt line 3"
     );
     let run = publish(&workspace, &["--urls", "list.txt"]);
     assert_eq!(run.code, 3, "{run:?}");
     let report = run.json();
     assert_eq!(
         (number(&report, "/indexed"), number(&report, "/refused")),
-        (1, 1)
+        (1, 2)
     );
     let quoll = format!("{host}/quoll");
     assert!(
@@ -412,6 +418,10 @@ fn addresses_are_fetched_and_are_the_paths() {
             .any(|document| text(document, "/source_path") == quoll)
     );
     assert!(run.stdout.contains("answered 404"), "{run:?}");
+    assert!(run.stdout.contains("list.txt line 3"), "{run:?}");
+    workspace.write("wrong.txt", "file:///etc/passwd\n");
+    publish(&workspace, &["--urls", "wrong.txt"])
+        .refused(1, &["no address to publish", "wrong.txt line 1", "is no address"]);
     assert_eq!(workspace.found("quoll").len(), 1);
 }
 

@@ -76,6 +76,7 @@ pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcom
     }
     progress.end();
     client.close()?;
+    documents.append(&mut plan.refused);
     let report = Report {
         kept: plan.comparison.kept,
         ..Report::of(source, documents, started.elapsed())

@@ -13,7 +13,7 @@ use super::report::{Published, REFUSED};
 use super::roots::{Documents, Roots};
 use super::same_file::{self, Explanation};
 use super::send::{Body, Item};
-use super::{describe, mounts, urls};
+use super::{describe, failures, mounts, urls};
 use crate::args::{OneDocument, Publish};
 use crate::config::Config;
 use crate::conversion;
@@ -24,6 +24,8 @@ pub(super) struct Plan {
     pub(super) template: DocumentEvent,
     pub(super) items: Vec<Item>,
     pub(super) comparison: Comparison,
+    /// Lines of a list that are no addresses.
+    pub(super) refused: Vec<Published>,
     /// Files among the items, in the order of these, with the roots that their paths are relative
     /// to.
     files: Vec<Found>,
@@ -44,6 +46,7 @@ impl Plan {
             },
             items,
             comparison: Comparison::default(),
+            refused: Vec::new(),
             roots: selection
                 .folders
                 .into_iter()
@@ -76,10 +79,17 @@ impl Plan {
             plan.items.push(from_stdin(config, publish)?);
         }
         if let Some(list) = &publish.urls {
-            let addresses = urls::read_list(list)?.into_iter();
-            plan.items.extend(
-                addresses.map(|address| Item::new(address.clone(), Body::Address(address))),
-            );
+            let urls::List { addresses, wrong } = urls::read_list(list)?;
+            let to_item = |address: String| Item::new(address.clone(), Body::Address(address));
+            plan.items.extend(addresses.into_iter().map(to_item));
+            let name = list.display();
+            let refused = wrong.into_iter().map(|(line, what)| Published {
+                source_path: format!("{name} line {line}"),
+                state: REFUSED.to_owned(),
+                reason: Some(what),
+                ..Published::default()
+            });
+            plan.refused.extend(refused);
         }
         plan.check(publish)?;
         if let (Some(path), [item]) = (&publish.one.path, plan.items.as_mut_slice()) {
@@ -92,7 +102,14 @@ impl Plan {
     }
 
     fn check(&self, publish: &Publish) -> Result<()> {
-        if self.items.is_empty() && self.comparison.gone.is_empty() && !publish.prune.allow_empty {
+        let is_nothing = self.items.is_empty() && self.comparison.gone.is_empty();
+        if is_nothing && !self.refused.is_empty() {
+            bail!(
+                "there is no address to publish\n{}",
+                failures::lines(&self.refused).join("\n")
+            );
+        }
+        if is_nothing && !publish.prune.allow_empty {
             bail!("there is no file to publish (hidden ones are left out)");
         }
         let one = &publish.one;
@@ -238,9 +255,16 @@ impl Plan {
             .collect();
         let kept = &self.comparison.kept;
         let source = &self.template.source;
-        let object = json!({"source": source, "publish": paths, "delete": gone, "keep": kept});
-        print::result(publish.output, &object, || text(&paths, &gone))?;
-        Ok(Outcome::Done)
+        let refused = &self.refused;
+        let object = json!({
+            "source": source, "publish": paths, "delete": gone, "keep": kept, "refused": refused,
+        });
+        print::result(publish.output, &object, || {
+            let mut lines = failures::lines(refused);
+            lines.push(text(&paths, &gone));
+            lines.join("\n")
+        })?;
+        Ok(Outcome::of(paths.len() + gone.len(), refused.len()))
     }
 }
 

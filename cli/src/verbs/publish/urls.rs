@@ -157,35 +157,42 @@ fn check_status(address: &str, status: u16) -> Result<(), Error> {
     ))
 }
 
-/// The addresses in a file, one a line, each once; blank lines and those that begin with `#` do not
-/// count, nor does what follows a `#` in an address. `-` reads stdin.
-pub fn read_list(file: &Path) -> Result<Vec<String>> {
+/// What a list of addresses has.
+#[derive(Debug, Default)]
+pub struct List {
+    /// Addresses, each once.
+    pub addresses: Vec<String>,
+    /// Numbers of lines that have none, and what is wrong with each.
+    pub wrong: Vec<(usize, String)>,
+}
+
+/// The addresses in a file, one a line; blank lines and those that begin with `#` do not count, nor
+/// does what follows a `#` in an address. `-` reads stdin.
+pub fn read_list(file: &Path) -> Result<List> {
     let text = if file == Path::new("-") {
         tributary_schemas::files::read_stream_to_string(std::io::stdin())
     } else {
         tributary_schemas::files::read_to_string(file)
     };
     let text = text.with_context(|| format!("cannot read {}", file.display()))?;
-    parse_list(&text).with_context(|| format!("cannot use {}", file.display()))
+    Ok(parse_list(&text))
 }
 
-fn parse_list(text: &str) -> Result<Vec<String>> {
+fn parse_list(text: &str) -> List {
     let mut seen = HashSet::new();
-    let mut addresses = Vec::new();
+    let mut list = List::default();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let address = checked(line).map_err(|what| {
-            let message = format!("line {}: {what}", number + 1);
-            Error::new(ErrorKind::Invalid, message)
-        })?;
-        if seen.insert(address) {
-            addresses.push(address.to_owned());
+        match checked(line) {
+            Ok(address) if seen.insert(address) => list.addresses.push(address.to_owned()),
+            Ok(_) => {}
+            Err(what) => list.wrong.push((number + 1, what)),
         }
     }
-    Ok(addresses)
+    list
 }
 
 /// The address without its fragment, or what is wrong with it.
@@ -237,10 +244,9 @@ mod tests {
     #[test]
     fn a_list_names_each_address_once() {
         let text = "# ours\nhttps://x.y/a#part\n\n https://x.y/b?c=1 \nhttps://x.y/a\n";
-        assert_eq!(
-            parse_list(text).unwrap(),
-            ["https://x.y/a", "https://x.y/b?c=1"]
-        );
+        let list = parse_list(text);
+        assert_eq!(list.addresses, ["https://x.y/a", "https://x.y/b?c=1"]);
+        assert_eq!(list.wrong, []);
         for wrong in [
             "file:///etc/passwd",
             "x.y/a",
@@ -248,9 +254,12 @@ mod tests {
             "http://",
             "ftp://x.y/a",
         ] {
-            let error = parse_list(&format!("\n{wrong}\n")).unwrap_err();
-            assert!(error.to_string().starts_with("line 2: "), "{error}");
-            assert!(!error.to_string().contains("secret"), "{error}");
+            let list = parse_list(&format!("\n{wrong}\nhttps://x.y/a\n"));
+            assert_eq!(list.addresses, ["https://x.y/a"]);
+            let [(2, what)] = &list.wrong[..] else {
+                panic!("{list:?}");
+            };
+            assert!(!what.contains("secret"), "{what}");
         }
     }
 
