@@ -12,6 +12,7 @@ use tributary_convert::{LIBRARY_VARIABLE, find_library};
 use tributary_models::ocr::OcrSetup;
 use tributary_schemas::files;
 
+use crate::args::FileArgument;
 use crate::config::Config;
 
 /// What bounds the size of a file that is read to be converted.
@@ -22,8 +23,12 @@ pub const WORKER_VERB: &str = "convert-worker";
 /// The verb of a process that becomes LibreOffice.
 pub const DRAWING_VERB: &str = "draw-worker";
 
-/// What is in a file that a verb converts, up to the size that converters take.
-pub fn content(config: &Config, file: &Path) -> Result<Vec<u8>> {
+/// What is in a file that a verb converts, or in stdin, up to the size that converters take.
+fn content(config: &Config, argument: &FileArgument) -> Result<Vec<u8>> {
+    if argument.is_stdin() {
+        return from_stdin(config);
+    }
+    let file = &argument.file;
     let read = files::read_at_most(file, config.convert.maximum_body_bytes);
     read.with_context(|| format!("cannot read {} ({LIMIT})", file.display()))
 }
@@ -96,18 +101,20 @@ fn own_program() -> PathBuf {
     }
 }
 
-/// Converts one file for a verb.
-pub fn convert(
-    config: &Config,
-    file: &Path,
-    bytes: &[u8],
-    name: Option<&str>,
-) -> Result<Converted> {
-    pool(config)
-        .convert(Job {
-            bytes,
-            name,
-            media_type: None,
-        })
-        .with_context(|| format!("cannot convert {}", file.display()))
+/// Reads and converts one file for a verb.
+pub fn convert(config: &Config, argument: &FileArgument) -> Result<Converted> {
+    let bytes = content(config, argument)?;
+    let name = argument.name();
+    let converted = pool(config).convert(Job {
+        bytes: &bytes,
+        name: name.as_deref(),
+        media_type: argument.media_type.as_deref(),
+    });
+    converted.with_context(|| match argument.is_stdin() {
+        true => {
+            "cannot convert what stdin holds (--path NAME.html or --media-type says what it is)"
+                .to_owned()
+        }
+        false => format!("cannot convert {}", argument.file.display()),
+    })
 }

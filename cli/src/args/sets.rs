@@ -37,7 +37,7 @@ pub enum KnowledgeSets {
     /// Define all knowledge sets by a TOML file; documents published from now on follow it, the
     /// others after a reindex
     Apply {
-        /// The file
+        /// The file; `-` reads stdin
         #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
         /// How results are printed.

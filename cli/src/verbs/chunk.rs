@@ -39,15 +39,9 @@ pub fn run(config: &Config, wanted: &ChunkFile) -> Result<Outcome> {
 /// The file as a document that no step of a source profile has cleaned.
 fn converted(config: &Config, wanted: &ChunkFile) -> Result<CleanDocument> {
     let argument = &wanted.file;
-    let bytes = conversion::content(config, &argument.file)?;
-    let name = argument
-        .file
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let converted = conversion::convert(config, &argument.file, &bytes, Some(&name))?;
+    let converted = conversion::convert(config, argument)?;
     let (markdown, page_starts) = pages::take_out(&pages::mark(&converted.markdown));
-    let source_path = wanted.path.clone().unwrap_or(name);
+    let source_path = argument.name().unwrap_or_default();
     let document = DocumentHeader {
         document_id: tributary_schemas::id::derive_document_id(&wanted.source, &source_path),
         source: wanted.source.clone(),

@@ -12,12 +12,7 @@ use crate::print::{self, Outcome};
 
 /// Converts without a server or a data folder.
 pub fn run(config: &Config, argument: &FileArgument) -> Result<Outcome> {
-    let bytes = conversion::content(config, &argument.file)?;
-    let name = argument
-        .file
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
-    let converted = conversion::convert(config, &argument.file, &bytes, name.as_deref())?;
+    let converted = conversion::convert(config, argument)?;
     let (markdown, page_starts) = pages::take_out(&pages::mark(&converted.markdown));
     let object = json!({
         "title": converted.title,

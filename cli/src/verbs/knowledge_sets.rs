@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 use tributary_query_api::http::knowledge_sets::KnowledgeSetList;
+use tributary_schemas::files;
 use tributary_schemas::reindex::ReindexOverview;
 use tributary_taxonomy::KnowledgeSets;
 
@@ -25,8 +26,11 @@ pub fn run(global: &Global, config: &Config, verb: args::KnowledgeSets) -> Resul
         }
         args::KnowledgeSets::List(output) => (None, output),
         args::KnowledgeSets::Apply { file, output } => {
-            let text = tributary_schemas::files::read_to_string(&file)
-                .with_context(|| format!("cannot read {}", file.display()))?;
+            let text = match file.as_os_str() == "-" {
+                true => files::read_stream_to_string(std::io::stdin()),
+                false => files::read_to_string(&file),
+            };
+            let text = text.with_context(|| format!("cannot read {}", file.display()))?;
             (Some(text), output)
         }
     };

@@ -420,8 +420,10 @@ fn addresses_are_fetched_and_are_the_paths() {
     assert!(run.stdout.contains("answered 404"), "{run:?}");
     assert!(run.stdout.contains("list.txt line 3"), "{run:?}");
     workspace.write("wrong.txt", "file:///etc/passwd\n");
-    publish(&workspace, &["--urls", "wrong.txt"])
-        .refused(1, &["no address to publish", "wrong.txt line 1", "is no address"]);
+    publish(&workspace, &["--urls", "wrong.txt"]).refused(
+        1,
+        &["no address to publish", "wrong.txt line 1", "is no address"],
+    );
     assert_eq!(workspace.found("quoll").len(), 1);
 }
 

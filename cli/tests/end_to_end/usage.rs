@@ -1,9 +1,12 @@
 //! Verbs that need no server, help, wrong usage, and the rule that stdout holds the result and
 //! stderr the rest.
 
+use std::fs::File;
+use std::path::Path;
+
 use serde_json::Value;
 
-use crate::harness::{Workspace, has_fields, list, number, text};
+use crate::harness::{RUN_DEADLINE, Workspace, finish_with, has_fields, list, number, text};
 
 /// The verbs below one, as its help lists them.
 fn verbs_below(help: &str) -> Vec<String> {
@@ -232,4 +235,28 @@ fn an_unread_pipe_is_no_failure_and_logs_hold_no_colours() {
     let mut child = command.spawn().unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn what_one_file_is_made_of_may_come_from_stdin() {
+    let workspace = Workspace::new();
+    let table = workspace.write("plain", "site,tilt\nHill,6\n");
+    let sets = "[[knowledge_set]]\nid = \"all\"\nname = \"All\"\nview = \"common\"\nrules = [{ source = \"*\" }]\n";
+    let sets = workspace.write("plain.toml", sets);
+    let run = |file: &Path, verb: &[&str]| {
+        let mut command = workspace.command();
+        command.args(verb);
+        let run = finish_with(command, File::open(file).unwrap(), RUN_DEADLINE);
+        assert_eq!(run.code, 0, "{run:?}");
+        run.stdout
+    };
+    let as_table = "| Hill | 6 |";
+    assert!(!run(&table, &["convert", "-"]).contains(as_table));
+    for format in [["--path", "a.csv"], ["--media-type", "text/csv"]] {
+        for verb in ["convert", "chunk"] {
+            let shown = run(&table, &[&[verb, "-"], &format[..]].concat());
+            assert!(shown.contains(as_table), "{verb} {format:?}: {shown}");
+        }
+    }
+    assert!(run(&sets, &["knowledge-sets", "apply", "-"]).contains("1 knowledge set"));
 }
