@@ -98,7 +98,8 @@ pub struct DocumentState {
     /// When each stage finished with it.
     #[serde(default)]
     pub timeline: Vec<StageTime>,
-    /// When this was reported, milliseconds since 1970.
+    /// When this was reported, milliseconds since 1970; what is made again without a change, as by a
+    /// reindex, has the time of the first report.
     pub at_ms: i64,
     /// With a skip of an unchanged document, and with what was given up where it is known: the
     /// version that stays indexed. The chunk count and the fingerprint are then those of that one.
