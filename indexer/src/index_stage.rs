@@ -93,15 +93,13 @@ impl IndexStage {
         Self { table, ..self }
     }
 
-    /// The report of a document, with the time since when it is so.
+    /// The report of a document, with the times since when it is so.
     fn output(&self, state: &DocumentState) -> Result<Output> {
         let table = self.table.as_ref();
-        let row = table.and_then(|table| table.get(&state.document_id));
-        let known_since_ms = row.and_then(|row| row.known_since_ms(state));
-        Output::report(&DocumentState {
-            at_ms: known_since_ms.unwrap_or(state.at_ms),
-            ..state.clone()
-        })
+        match table.and_then(|table| table.get(&state.document_id)) {
+            Some(row) => Output::report(&row.dated(state.clone())),
+            None => Output::report(state),
+        }
     }
 
     /// The generation that the record names, or the serving one; `None` when it is gone.

@@ -105,7 +105,8 @@ pub struct DocumentState {
     /// version that stays indexed. The chunk count and the fingerprint are then those of that one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexed_version: Option<u64>,
-    /// With such a report: since when that version is indexed, milliseconds since 1970.
+    /// With such a report, and with one of a version that was indexed before and is again: since
+    /// when it is, milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexed_at_ms: Option<i64>,
     /// Of what is indexed: its tags and knowledge sets. Absent in reports of before.

@@ -64,6 +64,7 @@ fn report(row: &DocumentRow) -> DocumentState {
     let latest = row.latest.clone();
     match searchable(row) {
         Some(indexed) if latest.state == State::Indexed => DocumentState {
+            indexed_at_ms: indexed.at_ms,
             labels: indexed.labels.clone(),
             ..latest
         },

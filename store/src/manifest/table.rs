@@ -20,6 +20,11 @@ use crate::event_log::{Position, StoredRecord, message};
 
 pub use super::rows::{CheckpointFile, Counts};
 
+fn degraded(report: &DocumentState) -> &[String] {
+    let lineage = report.lineage.as_ref();
+    lineage.map_or(&[], |lineage| &lineage.degraded)
+}
+
 /// What is known of one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentRow {
@@ -42,17 +47,26 @@ impl DocumentRow {
             .is_some_and(|indexed| !indexed.is_aside)
     }
 
-    /// Since when it is so what a report says, milliseconds since 1970, where that is known already.
-    /// A version that is made again, for another generation of the index or after a crash, is
-    /// searchable as long as it was.
-    pub fn known_since_ms(&self, report: &DocumentState) -> Option<i64> {
-        let (latest, indexed) = (&self.latest, self.indexed.as_ref());
-        if report.state == State::Indexed {
-            let is_it = |indexed: &&IndexedVersion| indexed.version == report.version;
-            return indexed.filter(is_it).filter(|it| !it.is_aside)?.at_ms;
+    /// A new report with the times since when it is so, where that is known already. A version that
+    /// is made again, for another generation of the index or after a crash, is searchable as long as
+    /// it was, and has not changed unless more or less is degraded.
+    #[must_use]
+    pub fn dated(&self, report: DocumentState) -> DocumentState {
+        let is_it = |indexed: &&IndexedVersion| indexed.version == report.version;
+        let indexed = self.indexed.as_ref().filter(is_it);
+        let indexed = indexed.filter(|indexed| !indexed.is_aside && report.state == State::Indexed);
+        let latest = &self.latest;
+        let is_the_latest = (latest.version, latest.state) == (report.version, report.state);
+        let is_as_it_was = is_the_latest && degraded(latest) == degraded(&report);
+        DocumentState {
+            at_ms: if is_as_it_was {
+                latest.at_ms
+            } else {
+                report.at_ms
+            },
+            indexed_at_ms: indexed.map_or(report.indexed_at_ms, |indexed| indexed.at_ms),
+            ..report
         }
-        let is_it = (latest.version, latest.state) == (report.version, report.state);
-        is_it.then_some(latest.at_ms)
     }
 
     /// Whether a viewer may see it: what its newest report says decides.
@@ -527,7 +541,7 @@ impl IndexedVersion {
     /// own report.
     pub(super) fn reported_by(state: &DocumentState) -> Option<Self> {
         let (version, at_ms) = match state.state {
-            State::Indexed => (state.version, Some(state.at_ms)),
+            State::Indexed => (state.version, state.indexed_at_ms.or(Some(state.at_ms))),
             State::Skipped | State::Dead => (state.indexed_version?, state.indexed_at_ms),
             _ => return None,
         };
@@ -558,7 +572,7 @@ fn supersedes(new: &DocumentState, old: &DocumentState) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use tributary_schemas::{Access, DocumentHeader};
+    use tributary_schemas::{Access, DocumentHeader, Lineage};
 
     use super::*;
     use crate::blobs::Blobs;
@@ -582,6 +596,44 @@ mod tests {
             .iter()
             .for_each(|state| apply(&mut rows, state.clone()));
         rows.get("d").unwrap()
+    }
+
+    #[test]
+    fn what_is_made_again_keeps_the_times_since_when_it_is_so() {
+        let at = |report: DocumentState, at_ms| DocumentState { at_ms, ..report };
+        let times = |reports: &[DocumentState]| {
+            let mut rows = Rows::default();
+            for report in reports {
+                let row = rows.get("d");
+                let report = row.map_or(report.clone(), |row| row.dated(report.clone()));
+                apply(&mut rows, report);
+            }
+            let row = rows.get("d").unwrap();
+            let since_ms = row.indexed.as_ref().and_then(|indexed| indexed.at_ms);
+            assert!(says_all(&reports[reports.len() - 1], &row));
+            (row.latest.at_ms, since_ms)
+        };
+        let first = at(state(1, State::Indexed), 5);
+        let again = at(state(1, State::Indexed), 9);
+        assert_eq!(times(&[first.clone(), again.clone()]), (5, Some(5)));
+        let degraded = DocumentState {
+            lineage: Some(Lineage {
+                degraded: vec!["summary".into()],
+                ..Lineage::default()
+            }),
+            ..first.clone()
+        };
+        assert_eq!(times(&[degraded, again.clone()]), (9, Some(5)));
+        let on_its_way = at(state(1, State::Embedding), 7);
+        let repaired = [first.clone(), on_its_way, again];
+        assert_eq!(times(&repaired), (9, Some(5)));
+        let next = at(state(2, State::Indexed), 9);
+        assert_eq!(times(&[first, next]), (9, Some(9)));
+        let deleted = [
+            at(state(1, State::Deleted), 5),
+            at(state(1, State::Deleted), 9),
+        ];
+        assert_eq!(times(&deleted), (5, None));
     }
 
     #[test]
