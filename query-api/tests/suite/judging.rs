@@ -226,6 +226,12 @@ async fn an_explanation_has_300_to_500_characters_or_it_is_said() {
     assert!(texts(&explained, "degraded").contains(&"explanation"));
     let text = explained["explanation"].as_str().unwrap();
     assert!(text.starts_with("The answer is wrong. Right: A."), "{text}");
+    let in_words = json!({"kind": "text", "question": QUESTION, "student_answer": "a list",
+        "correct_answer": "A tree [1], see [7]"});
+    let answer = server.post("/v1/questions/explain", &in_words).await;
+    let explained = answer.json();
+    let text = explained["explanation"].as_str().unwrap();
+    assert!(text.contains(r"A tree \[1\], see \[7\]"), "{text}");
 }
 
 /// Replies that cannot be used, of every kind.
