@@ -465,7 +465,9 @@ mod tests {
         let mut before = today();
         let of_zebra = with_leaves(&before, 600);
         before.chunkers.by_set = [(zebra.clone(), of_zebra.clone())].into();
-        let same = before.clone().for_sets(&[wireless.clone()], &before);
+        let same = before
+            .clone()
+            .for_sets(std::slice::from_ref(&wireless), &before);
         let both = [wireless.clone(), zebra];
         assert_eq!(same.chunkers.of(&both), &of_zebra);
         let mut next = before.clone();
