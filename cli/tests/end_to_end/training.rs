@@ -1,14 +1,15 @@
 //! `training generate|clean|export`: from published documents to files that a model is trained on,
 //! and, where a Python with the packages is named, the training itself.
 
+use std::ffi::OsStr;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{RUN_DEADLINE, Workspace, finish, list, number, skip, text};
+use crate::harness::{RUN_DEADLINE, Run, Workspace, finish, list, number, skip, text};
 
 /// Scores what was held back.
 const TESTED: [&str; 8] = [
@@ -237,26 +238,8 @@ fn a_tiny_model_is_trained_added_and_used() {
     };
     let workspace = with_documents(Workspace::new());
     export(&workspace);
-    let mut words = String::new();
-    for passage in read(&workspace.path("pairs/passages.jsonl")) {
-        writeln!(words, "{}", text(&passage, "/text")).unwrap();
-    }
-    let words = workspace.write("words.txt", words);
-    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/training");
-    let run = |command: Command| {
-        let mut command = workspace.prepare(command);
-        command
-            .env(PYTHON, &python)
-            .env("PYTHONDONTWRITEBYTECODE", "1");
-        let run = finish(command, TRAINING_DEADLINE);
-        assert_eq!(run.code, 0, "{run:?}");
-        run
-    };
-    let mut tiny = Command::new(&python);
-    tiny.arg(scripts.join("tiny_base.py"))
-        .args([&workspace.path("base"), &words]);
-    run(tiny);
-    let mut finetune = Command::new(scripts.join("finetune"));
+    tiny_base(&workspace, &python);
+    let mut finetune = Command::new(scripts().join("finetune"));
     finetune.args([
         "data", "--base", "base", "--output", "tiny", "--epochs", "3", "--batch", "8",
     ]);
@@ -275,7 +258,7 @@ fn a_tiny_model_is_trained_added_and_used() {
         "--license",
         "MIT",
     ]);
-    let trained = run(finetune);
+    let trained = with_python(&workspace, &python, finetune);
     assert!(trained.stdout.contains("own documents"), "{trained:?}");
     let settings: Value =
         serde_json::from_slice(&std::fs::read(workspace.path("tiny/config.json")).unwrap())
@@ -285,6 +268,106 @@ fn a_tiny_model_is_trained_added_and_used() {
     add.args(["models", "add", "tiny", "--format", "json"]);
     assert_eq!(finish(add, RUN_DEADLINE).code, 0);
     use_it(workspace);
+}
+
+/// Of a base without any training: what counts is that each step runs and that what comes out can
+/// be searched with.
+#[test]
+fn a_tiny_cross_encoder_is_trained_added_and_reranks() {
+    let Some(python) = std::env::var_os(PYTHON) else {
+        return skip(
+            "no Python with PyTorch is named in TRIBUTARY_TRAINING_PYTHON: a cross-encoder is not tried",
+        );
+    };
+    let workspace = with_documents(Workspace::new());
+    export(&workspace);
+    tiny_base(&workspace, &python);
+    let mut folder = Command::new(&python);
+    folder.args(["-c", AS_MODEL_FOLDER]).arg(scripts());
+    with_python(&workspace, &python, folder);
+    let mut train = Command::new(scripts().join("cross-encoder"));
+    train.args(["train", "data", "--base", "tiny-base", "--work", "half"]);
+    train.args(["--output", "reads-both", "--layers", "0,1", "--batch", "8"]);
+    train.args(["--max-length", "96", "--evaluate", "data/test-set"]);
+    let trained = with_python(&workspace, &python, train);
+    assert!(trained.stderr.contains("student test-set"), "{trained:?}");
+    let mut again = Command::new(scripts().join("cross-encoder"));
+    again.args(["train", "data", "--base", "tiny-base", "--work", "half"]);
+    again.args(["--output", "other", "--layers", "1"]);
+    let refused = finish(
+        with_environment(&workspace, &python, again),
+        TRAINING_DEADLINE,
+    );
+    assert!(refused.code == 1 && refused.stderr.contains("is of another run"));
+    let mut add = workspace.command();
+    add.args(["models", "add", "reads-both", "--format", "json"]);
+    assert_eq!(finish(add, RUN_DEADLINE).code, 0);
+    rerank_with_it(workspace);
+}
+
+/// Writes a Hugging Face folder as a model folder.
+const AS_MODEL_FOLDER: &str = "
+import sys; sys.path.insert(0, sys.argv[1])
+import model_folder, transformers
+settings = {'upstream': 'tiny', 'license': 'MIT', 'pad_token_id': 0, 'max_length': 128}
+model_folder.export(transformers.AutoModel.from_pretrained('base', add_pooling_layer=False), 'base/tokenizer.json', 'tiny-base', settings)
+";
+
+/// Searches with the new model as tier 3, where ONNX Runtime is known to this machine.
+fn rerank_with_it(workspace: Workspace) {
+    let Some(library) = std::env::var_os("ORT_DYLIB_PATH") else {
+        return skip("ORT_DYLIB_PATH names no ONNX Runtime: the cross-encoder does not rerank");
+    };
+    let workspace = workspace
+        .with("models.reranker.kind", "onnx")
+        .with("models.reranker.folder", "reads-both")
+        .with("query_api.retrieval.rerank.weight", "0.3")
+        .with("query_api.retrieval.rerank.deadline_ms", "60000");
+    let mut evaluate = workspace.command();
+    evaluate.env("ORT_DYLIB_PATH", library);
+    evaluate.env(
+        "TRIBUTARY__MODELS__SEARCH_FOLDERS",
+        json!([workspace.data().join("models")]).to_string(),
+    );
+    evaluate.args(TESTED);
+    let report = finish(evaluate, RUN_DEADLINE).json();
+    assert!(list(&report, "/settings/degraded").is_empty(), "{report}");
+    let read = number(&report, "/latency_ms/rerank/p50");
+    assert!(read > 0.0, "{report}");
+}
+
+fn scripts() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/training")
+}
+
+/// A model of the words of the exported passages with weights by chance, in the folder `base`.
+fn tiny_base(workspace: &Workspace, python: &OsStr) {
+    let mut words = String::new();
+    for passage in read(&workspace.path("pairs/passages.jsonl")) {
+        writeln!(words, "{}", text(&passage, "/text")).unwrap();
+    }
+    let words = workspace.write("words.txt", words);
+    let mut tiny = Command::new(python);
+    tiny.arg(scripts().join("tiny_base.py"))
+        .args([&workspace.path("base"), &words]);
+    with_python(workspace, python, tiny);
+}
+
+fn with_environment(workspace: &Workspace, python: &OsStr, command: Command) -> Command {
+    let mut command = workspace.prepare(command);
+    command
+        .env(PYTHON, python)
+        .env("PYTHONDONTWRITEBYTECODE", "1");
+    command
+}
+
+fn with_python(workspace: &Workspace, python: &OsStr, command: Command) -> Run {
+    let run = finish(
+        with_environment(workspace, python, command),
+        TRAINING_DEADLINE,
+    );
+    assert_eq!(run.code, 0, "{run:?}");
+    run
 }
 
 /// Evaluates with the new model, where ONNX Runtime is known to this machine.
