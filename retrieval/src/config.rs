@@ -62,6 +62,11 @@ pub struct RerankConfig {
     pub deadline_ms: u64,
     /// Rerank calls that run at the same time; more wait until their deadline.
     pub concurrency: usize,
+    /// Chunks that are read, the best of tier 2.
+    pub candidates: usize,
+    /// Share of the reranker in the final score, 0 to 1; the rest is what tier 2 gave. See
+    /// [`crate::rerank::order`].
+    pub weight: f32,
 }
 
 /// Families of nearly equal documents, see [`crate::families`].
@@ -276,7 +281,7 @@ impl Config {
     }
 
     /// What must be at least 1, by key.
-    fn counts(&self) -> [(&'static str, usize); 13] {
+    fn counts(&self) -> [(&'static str, usize); 14] {
         [
             ("query_limit_bytes", self.query_limit_bytes),
             ("top_k", self.top_k),
@@ -287,6 +292,7 @@ impl Config {
             ("fine_keep", self.fine_keep),
             ("embedding_concurrency", self.embedding_concurrency),
             ("rerank.concurrency", self.rerank.concurrency),
+            ("rerank.candidates", self.rerank.candidates),
             ("facets.values", self.facets.values),
             ("code.files", self.code.files),
             ("code.files_per_part", self.code.files_per_part),
@@ -294,7 +300,7 @@ impl Config {
         ]
     }
 
-    fn rules(&self) -> [Rule; 9] {
+    fn rules(&self) -> [Rule; 10] {
         [
             (
                 self.top_k <= self.maximum_top_k,
@@ -314,6 +320,11 @@ impl Config {
             (
                 (0.0..=1.0).contains(&self.window_weight),
                 "window_weight",
+                "must lie between 0 and 1",
+            ),
+            (
+                (0.0..=1.0).contains(&self.rerank.weight),
+                "rerank.weight",
                 "must lie between 0 and 1",
             ),
             (

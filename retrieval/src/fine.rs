@@ -42,6 +42,13 @@ pub struct FineChunk {
     pub score: f32,
 }
 
+impl FineChunk {
+    /// Its score before what the question names was put first; `highest` as in [`strongest`].
+    pub fn unboosted(&self, highest: f32) -> f32 {
+        self.score * (1.0 + highest) - self.exact_name
+    }
+}
+
 impl From<FineChunk> for ScoredChunk {
     fn from(chunk: FineChunk) -> Self {
         Self {

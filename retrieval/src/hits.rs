@@ -23,15 +23,10 @@ impl Scores {
     /// Scores of tier 2 with the relevance of each chunk, and of tier 3 if it ran.
     pub fn new(
         fine: &[FineChunk],
-        reranked: Option<&[ScoredChunk]>,
+        reranked: Option<&HashMap<ChunkId, f32>>,
         relevance: &Estimates<'_>,
     ) -> Self {
-        let reranked: HashMap<ChunkId, f32> = reranked
-            .unwrap_or_default()
-            .iter()
-            .map(|chunk| (chunk.chunk_id, chunk.score))
-            .collect();
-        let rerank = |chunk: &FineChunk| reranked.get(&chunk.chunk_id).copied();
+        let rerank = |chunk: &FineChunk| reranked?.get(&chunk.chunk_id).copied();
         let named = |chunk: &FineChunk| {
             let mut scores: BTreeMap<String, f32> = [
                 ("keyword", chunk.keyword),

@@ -129,6 +129,8 @@ pub(crate) mod tests {
             rerank: RerankConfig {
                 deadline_ms: 1000,
                 concurrency: 1,
+                candidates: 80,
+                weight: 1.0,
             },
             near_duplicates: NearDuplicateConfig {
                 fold: true,
@@ -187,7 +189,7 @@ pub(crate) mod tests {
     #[test]
     fn settings_that_contradict_each_other_are_refused_by_name() {
         assert_eq!(config().check(), Ok(()));
-        let table: [Case; 17] = [
+        let table: [Case; 19] = [
             ("user_profile", |config| {
                 config.user_profile.preferred_set = 0.9
             }),
@@ -222,6 +224,8 @@ pub(crate) mod tests {
             ("understanding.deadline_ms", |config| {
                 config.understanding.deadline_ms = 0
             }),
+            ("rerank.candidates", |config| config.rerank.candidates = 0),
+            ("rerank.weight", |config| config.rerank.weight = f32::NAN),
             ("code.files", |config| config.code.files = 51),
             ("code.file_weight", |config| config.code.file_weight = 1.1),
             ("code.question_weight", |config| {

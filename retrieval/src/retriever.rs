@@ -25,14 +25,14 @@ use crate::document::{self, DocumentParts, DocumentView};
 use crate::elapsed::elapsed_ms;
 use crate::embed::{QueryVectors, embed_query};
 use crate::error::SearchError;
-use crate::exact_name::{Naming, boosted};
+use crate::exact_name::Naming;
 use crate::facets::{FacetReader, Reading};
 use crate::fine::{Fine, FineChunk, Lists};
 use crate::leaving;
 use crate::made_of::MadeOf;
 use crate::route::Route;
 use crate::serving::{Serving, SharedServing};
-use crate::{coarse, exact_name, fine, fusion, plan, preferences, rerank, unmet};
+use crate::{coarse, exact_name, fine, plan, preferences, rerank, unmet};
 
 type SearchResult<T> = std::result::Result<T, SearchError>;
 
@@ -84,10 +84,18 @@ pub struct Retriever {
 
 /// What tier 3 left behind.
 pub(crate) struct Ranking {
-    /// Best first; none where it did not run.
-    pub reranked: Option<Vec<ScoredChunk>>,
+    /// None where it did not run.
+    pub reranked: Option<Reranked>,
     /// How many, and how long it took.
     pub summary: TierSummary,
+}
+
+/// What a reranker made of tier 2.
+pub(crate) struct Reranked {
+    /// Best first.
+    pub order: Vec<ScoredChunk>,
+    /// Its own scores, 0 to 1, of what it read.
+    pub scores: HashMap<ChunkId, f32>,
 }
 
 impl Retriever {
@@ -469,7 +477,8 @@ impl Retriever {
                 },
             };
         };
-        let chunks: Vec<ChunkId> = fine.iter().map(|chunk| chunk.chunk_id).collect();
+        let read = fine.iter().take(self.config.rerank.candidates);
+        let chunks: Vec<ChunkId> = read.map(|chunk| chunk.chunk_id).collect();
         let reranking = rerank::rerank(
             self.index.as_ref(),
             reranker,
@@ -480,14 +489,19 @@ impl Retriever {
         )
         .await;
         let reranked = match reranking {
-            Ok(reranked) => Some(named_first(reranked, fine)),
+            Ok(scores) => Some(Reranked {
+                order: rerank::order(&scores, fine, self.config.rerank),
+                scores,
+            }),
             Err(error) => {
                 tracing::warn!(kind = %error.kind(), error = %error, "reranker gave no answer, the fused order stands");
                 degrade(degraded, "reranker");
                 None
             }
         };
-        let candidates = reranked.as_ref().map_or(fine.len(), Vec::len);
+        let candidates = reranked
+            .as_ref()
+            .map_or(fine.len(), |reranked| reranked.order.len());
         Ranking {
             reranked,
             summary: TierSummary {
@@ -496,21 +510,6 @@ impl Retriever {
             },
         }
     }
-}
-
-/// What the question names stays first, whatever a cross-encoder thinks of its text.
-fn named_first(mut reranked: Vec<ScoredChunk>, fine: &[FineChunk]) -> Vec<ScoredChunk> {
-    let strengths: HashMap<ChunkId, f32> = fine
-        .iter()
-        .map(|chunk| (chunk.chunk_id, chunk.exact_name))
-        .collect();
-    let highest = fine::strongest(fine);
-    for chunk in &mut reranked {
-        let strength = strengths.get(&chunk.chunk_id).copied().unwrap_or(0.0);
-        chunk.score = boosted(chunk.score, strength, highest);
-    }
-    fusion::sort_best_first(&mut reranked);
-    reranked
 }
 
 /// Words and identifiers as written, and words of scripts without spaces as they were cut.

@@ -120,13 +120,14 @@ impl Ranked {
         self.coarse.retain(is_shown);
         self.fine.retain(is_shown);
         if let Some(reranked) = &mut self.ranking.reranked {
-            reranked.retain(is_shown);
+            reranked.order.retain(is_shown);
         }
         self.ranking.summary.candidates = self.hits.len();
     }
 
     fn traces(&self, summaries: &[(&'static str, TierSummary); 3]) -> Vec<TierTrace> {
-        let last = self.ranking.reranked.as_ref().unwrap_or(&self.fine);
+        let reranked = self.ranking.reranked.as_ref();
+        let last = reranked.map_or(&self.fine, |reranked| &reranked.order);
         let found = [&self.coarse, &self.fine, last];
         let tiers = summaries.iter().zip(found);
         tiers
@@ -195,14 +196,20 @@ impl Retriever {
         };
         let ranking = self.rerank(plan, serving, fine, &mut degraded).await;
         let fine_order: Vec<ScoredChunk> = fine.iter().copied().map(ScoredChunk::from).collect();
-        let reranked = ranking.reranked.as_deref();
-        let mut scores = Scores::new(&found.fine, reranked, &self.estimates(&found, serving));
+        let reranked = ranking.reranked.as_ref();
+        let estimates = self.estimates(&found, serving);
+        let mut scores = Scores::new(
+            &found.fine,
+            reranked.map(|reranked| &reranked.scores),
+            &estimates,
+        );
         for other in others.iter().flat_map(|united| &united.others) {
             scores.add(&other.fine, &self.estimates(other, serving));
             let lesser = other.degraded.iter();
             lesser.for_each(|what| degrade(&mut degraded, what));
         }
-        let order = above(reranked.unwrap_or(&fine_order), plan.minimum_score);
+        let order = reranked.map_or(&fine_order, |reranked| &reranked.order);
+        let order = above(order, plan.minimum_score);
         let order = scores.relevant(order, plan.minimum_relevance);
         let asked = Asked {
             request,

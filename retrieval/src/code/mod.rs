@@ -353,17 +353,14 @@ impl<'a> Search<'a> {
         let fine: Vec<FineChunk> = first
             .map(|found| FineChunk {
                 exact_name: 0.0,
+                score: found.fine.standing,
                 ..found.fine
             })
             .collect();
         let (retriever, serving) = (self.retriever, self.serving);
         let ranking = retriever.rerank(&self.plan, serving, &fine, &mut self.degraded);
-        let reranked = ranking.await.reranked?.into_iter();
-        Some(
-            reranked
-                .map(|chunk| (chunk.chunk_id, chunk.score))
-                .collect(),
-        )
+        let order = ranking.await.reranked?.order.into_iter();
+        Some(order.map(|chunk| (chunk.chunk_id, chunk.score)).collect())
     }
 
     /// Reads what is said of those files that came in by a definition alone. A file's own chunk is
