@@ -93,6 +93,9 @@ impl FromStr for Place {
     }
 }
 
+/// A condition on the id of a document.
+pub type OfDocument = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
 /// Which letters a list shows: those that meet all conditions.
 #[derive(Clone, Default)]
 pub struct LetterFilter {
@@ -103,7 +106,7 @@ pub struct LetterFilter {
     /// The reason has this text in it, in capitals or small letters.
     pub reason: Option<String>,
     /// This holds of the id of their document.
-    pub document: Option<Arc<dyn Fn(&str) -> bool + Send + Sync>>,
+    pub document: Option<OfDocument>,
 }
 
 impl LetterFilter {
