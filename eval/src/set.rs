@@ -140,7 +140,8 @@ impl EvaluationSet {
             .unwrap_or_default();
         let corpus = folder.join("corpus.jsonl");
         let mut left_out = Vec::new();
-        let documents = if corpus.is_file() {
+        // A pipe in its place is named by whoever reads it.
+        let documents = if corpus.exists() {
             read_corpus(&corpus, &mut left_out)?
         } else {
             read_folder(&folder.join("docs"))?
@@ -151,7 +152,7 @@ impl EvaluationSet {
             folder.display()
         );
         let mut file = folder.join(queries);
-        if !file.is_file() && queries == "queries.jsonl" {
+        if !file.exists() && queries == "queries.jsonl" {
             file = folder.join("questions.jsonl");
         }
         let known: HashSet<&str> = documents

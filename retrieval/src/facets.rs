@@ -28,6 +28,7 @@ pub struct FacetReader {
 
 struct Kept {
     read_at: Instant,
+    generation: Option<String>,
     filter: Filter,
     reading: Arc<Reading>,
 }
@@ -82,9 +83,15 @@ impl FacetReader {
         }
     }
 
-    /// The facets of all documents that the filter allows. Who comes while they are read waits for
-    /// that reading.
-    pub async fn read(&self, index: &dyn SearchIndex, filter: Filter) -> Result<Arc<Reading>> {
+    /// The facets of all documents that the filter allows, in the generation of the index that
+    /// serves: another one may have them in other sets. Who comes while they are read waits for that
+    /// reading.
+    pub async fn read(
+        &self,
+        index: &dyn SearchIndex,
+        generation: Option<&str>,
+        filter: Filter,
+    ) -> Result<Arc<Reading>> {
         let keep_for = match filter.viewer {
             Some(_) => self.keep_for.min(KEPT_WITH_RIGHTS),
             None => self.keep_for,
@@ -92,25 +99,33 @@ impl FacetReader {
         let mut kept = self.kept.lock().await;
         let fresh = kept
             .as_ref()
-            .filter(|kept| kept.filter == filter && kept.read_at.elapsed() < keep_for);
+            .filter(|kept| kept.filter == filter && kept.generation.as_deref() == generation)
+            .filter(|kept| kept.read_at.elapsed() < keep_for);
         if let Some(fresh) = fresh {
             return Ok(Arc::clone(&fresh.reading));
         }
-        let reading = Arc::new(self.count(index, &filter).await?);
+        let reading = Arc::new(self.count(index, generation, &filter).await?);
         *kept = Some(Kept {
             read_at: Instant::now(),
+            generation: generation.map(str::to_owned),
             filter,
             reading: Arc::clone(&reading),
         });
         Ok(reading)
     }
 
-    async fn count(&self, index: &dyn SearchIndex, filter: &Filter) -> Result<Reading> {
+    async fn count(
+        &self,
+        index: &dyn SearchIndex,
+        generation: Option<&str>,
+        filter: &Filter,
+    ) -> Result<Reading> {
         let mut counts = Counts::default();
         let mut sets = SetCounts::default();
         let mut after: Option<String> = None;
         loop {
-            let page = match index.list_documents(None, after.as_deref(), PAGE).await {
+            let listed = index.list_documents(generation, after.as_deref(), PAGE);
+            let page = match listed.await {
                 // nothing was indexed yet
                 Err(error) if error.kind() == ErrorKind::NotFound => break,
                 page => page?,

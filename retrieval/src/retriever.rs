@@ -222,7 +222,10 @@ impl Retriever {
 
     pub(crate) async fn reading(&self, principal: &Principal) -> SearchResult<Arc<Reading>> {
         let filter = self.filter(&Filter::default(), principal)?;
-        Ok(self.facets.read(self.index.as_ref(), filter).await?)
+        let serving = self.serving.current();
+        let generation = serving.generation.as_deref();
+        let reading = self.facets.read(self.index.as_ref(), generation, filter);
+        Ok(reading.await?)
     }
 
     /// A value of a condition that nothing has, with the most similar one that something has.

@@ -77,6 +77,8 @@ impl Error {
         let kind = io_kind(error.kind());
         let failed = Self::new(kind, format!("{what}: {error}"));
         match kind {
+            // Too long to be read as a whole: room on the disk does not help.
+            ErrorKind::Exhausted if error.kind() == std::io::ErrorKind::FileTooLarge => failed,
             ErrorKind::Exhausted => {
                 failed.with_hint("free some disk space; work goes on by itself once there is room")
             }

@@ -34,6 +34,7 @@ use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result, files};
 
 const BACKUP_TOKEN_FILE: &str = "backup.token";
+const IDENTITY_FILE: &str = "tributary.json";
 
 /// The format that this build reads and writes.
 pub const FORMAT: u32 = 1;
@@ -197,6 +198,12 @@ impl Drop for DataFolder {
     }
 }
 
+/// Whether a folder is the data folder of an engine, of this one or another.
+pub fn is_one(path: &Path) -> bool {
+    let written = files::read_at_most(path.join(IDENTITY_FILE), 4096);
+    written.is_ok_and(|bytes| serde_json::from_slice::<Identity>(&bytes).is_ok())
+}
+
 /// The server that runs on this folder, if one does: its address is only believed while it holds
 /// its lock.
 pub fn running_server(path: &Path) -> Option<ServerAddress> {
@@ -304,7 +311,7 @@ fn in_use(path: &Path, lock: &mut File) -> Error {
 }
 
 fn read_or_create_identity(path: &Path) -> Result<String> {
-    let file = path.join("tributary.json");
+    let file = path.join(IDENTITY_FILE);
     match files::read(&file) {
         Ok(bytes) => {
             let identity: Identity = serde_json::from_slice(&bytes).map_err(|error| {

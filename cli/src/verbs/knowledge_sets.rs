@@ -3,8 +3,8 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 use tributary_query_api::http::knowledge_sets::KnowledgeSetList;
-use tributary_schemas::files;
 use tributary_schemas::reindex::ReindexOverview;
+use tributary_schemas::{Error, ErrorKind, files};
 use tributary_taxonomy::KnowledgeSets;
 
 use super::{reindex, set_information, set_status};
@@ -31,6 +31,14 @@ pub fn run(global: &Global, config: &Config, verb: args::KnowledgeSets) -> Resul
                 false => files::read_to_string(&file),
             };
             let text = text.with_context(|| format!("cannot read {}", file.display()))?;
+            if text.trim().is_empty() {
+                // Whatever was to write it has failed: it would take away every set.
+                let message = format!("{} holds nothing", file.display());
+                let hint = "a file with nothing but a comment deletes all knowledge sets";
+                return Err(Error::new(ErrorKind::Invalid, message)
+                    .with_hint(hint)
+                    .into());
+            }
             (Some(text), output)
         }
     };

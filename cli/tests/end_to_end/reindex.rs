@@ -445,8 +445,14 @@ fn a_build_moves_documents_to_other_sets_and_not_the_times_since_when_they_are_f
     assert_eq!(before.len(), 4);
 
     workspace.json(["knowledge-sets", "apply", "sets.toml", "--format", "json"]);
+    let held = || {
+        let set = workspace.json(["knowledge-sets", "show", "quolls", "--format", "json"]);
+        number(&set, "/contents/documents")
+    };
+    assert_eq!(held(), 0);
     for _ in 0..2 {
         reindex(&workspace, &["--all", "--wait"]);
+        assert_eq!(held(), 1);
         let status = workspace.json(["knowledge-sets", "status", "quolls", "--format", "json"]);
         assert_eq!(number(&status, "/documents/searchable"), 1, "{status}");
         assert_eq!(times(&workspace), before);

@@ -250,6 +250,7 @@ fn what_one_file_is_made_of_may_come_from_stdin() {
         assert_eq!(run.code, 0, "{run:?}");
         run.stdout
     };
+    let empty = workspace.write("empty.toml", "\n");
     let as_table = "| Hill | 6 |";
     assert!(!run(&table, &["convert", "-"]).contains(as_table));
     for format in [["--path", "a.csv"], ["--media-type", "text/csv"]] {
@@ -259,4 +260,11 @@ fn what_one_file_is_made_of_may_come_from_stdin() {
         }
     }
     assert!(run(&sets, &["knowledge-sets", "apply", "-"]).contains("1 knowledge set"));
+    workspace
+        .run(["knowledge-sets", "apply", "empty.toml"])
+        .refused(1, &["empty.toml holds nothing"]);
+    let mut nothing = workspace.command();
+    nothing.args(["knowledge-sets", "apply", "-"]);
+    let refused = finish_with(nothing, File::open(empty).unwrap(), RUN_DEADLINE);
+    assert!(refused.code == 1 && refused.stderr.contains("holds nothing"));
 }

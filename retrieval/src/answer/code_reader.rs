@@ -50,12 +50,15 @@ impl CodeReader {
     }
 }
 
-/// Bytes of all code of a text, inline and fenced.
+/// Bytes of all code of a text, inline and fenced, and of its formulas.
 pub fn code(text: &str) -> Vec<Range<usize>> {
-    found(text, |event| {
-        is_fenced(event) || matches!(event, Event::Code(_))
-    })
-    .code
+    let is_inline = |event: &Event<'_>| {
+        matches!(
+            event,
+            Event::Code(_) | Event::InlineMath(_) | Event::DisplayMath(_)
+        )
+    };
+    found(text, |event| is_fenced(event) || is_inline(event)).code
 }
 
 /// Bytes of its fenced blocks.

@@ -248,7 +248,7 @@ fn without_citations(text: &str) -> (String, Vec<u32>) {
     (replaced(text, |_, _| String::new()), numbers)
 }
 
-/// Citations of the form `[12]` outside of code, with where they stand.
+/// Citations of the form `[12]` outside of code, formulas and links, with where they stand.
 pub fn citations(text: &str) -> Vec<(Range<usize>, u32)> {
     let mut found = Vec::new();
     let code = code(text);
@@ -258,7 +258,8 @@ pub fn citations(text: &str) -> Vec<(Range<usize>, u32)> {
         let digits = inner.len() - rest.len();
         let number = inner.get(..digits).and_then(|digits| digits.parse().ok());
         let is_code = code.iter().any(|bytes| bytes.contains(&start));
-        if let Some(number) = number.filter(|_| rest.starts_with(']') && !is_code) {
+        let is_one = rest.starts_with(']') && !rest.starts_with("](") && !is_code;
+        if let Some(number) = number.filter(|_| is_one) {
             found.push((start..start + digits + 2, number));
         }
     }
@@ -328,6 +329,14 @@ mod tests {
                 )],
             ),
             ("short\nlines\n", &[("short", &[]), ("lines", &[])]),
+            // Neither formulas nor links cite.
+            (
+                "The energy is $E[3] = m$, as [4](http://x.y) and ![5](z.png) tell [1].",
+                &[(
+                    "The energy is $E[3] = m$, as [4](http://x.y) and ![5](z.png) tell .",
+                    &[1],
+                )],
+            ),
             (
                 "| in use. See `a` | another server has the port. It ends |\n|---|---|\n",
                 &[(

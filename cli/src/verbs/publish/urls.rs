@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use tributary_schemas::{Error, ErrorKind, limits};
+use tributary_schemas::{Error, ErrorKind, files, limits};
 
 /// How long an address may take from the first byte to the last.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -169,18 +169,21 @@ pub struct List {
 /// The addresses in a file, one a line; blank lines and those that begin with `#` do not count, nor
 /// does what follows a `#` in an address. `-` reads stdin.
 pub fn read_list(file: &Path) -> Result<List> {
-    let text = if file == Path::new("-") {
-        tributary_schemas::files::read_stream_to_string(std::io::stdin())
+    let bytes = if file == Path::new("-") {
+        files::read_stream(std::io::stdin(), files::MAXIMUM_BYTES)
     } else {
-        tributary_schemas::files::read_to_string(file)
+        files::read(file)
     };
-    let text = text.with_context(|| format!("cannot read {}", file.display()))?;
+    let bytes = bytes.with_context(|| format!("cannot read {}", file.display()))?;
+    // One line of other bytes spoils no other: `checked` refuses what stands in for them.
+    let text = String::from_utf8_lossy(&bytes);
     Ok(parse_list(&text))
 }
 
 fn parse_list(text: &str) -> List {
     let mut seen = HashSet::new();
     let mut list = List::default();
+    let text = text.trim_start_matches('\u{feff}');
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -197,6 +200,9 @@ fn parse_list(text: &str) -> List {
 
 /// The address without its fragment, or what is wrong with it.
 fn checked(line: &str) -> Result<&str, String> {
+    if line.contains(char::REPLACEMENT_CHARACTER) {
+        return Err(format!("`{line}` is not UTF-8"));
+    }
     let address = line.split('#').next().unwrap_or_default();
     let uri: ureq::http::Uri = address
         .parse()
@@ -243,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_list_names_each_address_once() {
-        let text = "# ours\nhttps://x.y/a#part\n\n https://x.y/b?c=1 \nhttps://x.y/a\n";
+        let text = "\u{feff}https://x.y/a\n# ours\nhttps://x.y/a#part\n\n https://x.y/b?c=1 \nhttps://x.y/a\n";
         let list = parse_list(text);
         assert_eq!(list.addresses, ["https://x.y/a", "https://x.y/b?c=1"]);
         assert_eq!(list.wrong, []);
@@ -253,6 +259,7 @@ mod tests {
             "https://me:secret@x.y/",
             "http://",
             "ftp://x.y/a",
+            "https://x.y/\u{fffd}.html",
         ] {
             let list = parse_list(&format!("\n{wrong}\nhttps://x.y/a\n"));
             assert_eq!(list.addresses, ["https://x.y/a"]);

@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use tributary_schemas::{Error, ErrorKind};
+use tributary_store::data_folder;
 
 use super::files::{Found, found};
 
@@ -25,6 +27,8 @@ pub enum Cause {
     LinkToFolder,
     /// It leads to nothing.
     DanglingLink,
+    /// Log, index, bodies and secrets of an engine.
+    DataFolder,
     /// A disk or a share was mounted there when its files were published, and is not now.
     NotMounted,
     /// A device, a socket or the like.
@@ -39,6 +43,9 @@ impl Cause {
         match self {
             Self::LinkToFolder => "is a link to a folder, which is not followed".to_owned(),
             Self::DanglingLink => "is a link that leads nowhere".to_owned(),
+            Self::DataFolder => {
+                "is a data folder of Tributary, which holds no documents of a source".to_owned()
+            }
             Self::NotMounted => {
                 "was mounted when its files were published and is not now (--allow-empty deletes them)"
                     .to_owned()
@@ -69,8 +76,14 @@ pub struct Folder<'a> {
 }
 
 impl Folder<'_> {
-    /// Adds all that lies below it. An error where a folder cannot be read.
+    /// Adds all that lies below it. An error where a folder cannot be read, or is a data folder.
     pub fn list(&self, listing: &mut Listing) -> Result<()> {
+        if data_folder::is_one(self.given) {
+            let message = format!("{} {}", self.given.display(), Cause::DataFolder.text());
+            let hint = "name the folders of the documents beside it";
+            let error = Error::new(ErrorKind::Invalid, message).with_hint(hint);
+            return Err(error.into());
+        }
         self.walk(self.given, listing)
     }
 
@@ -85,6 +98,12 @@ impl Folder<'_> {
             let kind = entry
                 .file_type()
                 .with_context(|| format!("cannot read {}", path.display()))?;
+            if kind.is_dir() && data_folder::is_one(&path) {
+                listing
+                    .unlisted
+                    .push(self.unlisted(&path, Cause::DataFolder));
+                continue;
+            }
             if kind.is_dir() {
                 self.walk(&path, listing)?;
                 continue;
@@ -147,6 +166,13 @@ mod tests {
         symlink(root.join("a/x.md"), root.join("file.md")).unwrap();
         symlink(root.join("nowhere"), root.join("dangling")).unwrap();
         let _socket = UnixListener::bind(root.join("socket")).unwrap();
+        fs::create_dir_all(root.join("data")).unwrap();
+        fs::write(
+            root.join("data/tributary.json"),
+            r#"{"format":1,"id":"ab"}"#,
+        )
+        .unwrap();
+        fs::write(root.join("a/tributary.json"), "{}").unwrap();
         let mut listing = Listing::default();
         let named = Folder {
             given: root,
@@ -160,7 +186,7 @@ mod tests {
             .map(|found| found.source_path.as_str())
             .collect();
         files.sort_unstable();
-        assert_eq!(files, ["a/x.md", "file.md"]);
+        assert_eq!(files, ["a/tributary.json", "a/x.md", "file.md"]);
         let mut unlisted: Vec<(&str, &Cause)> = listing
             .unlisted
             .iter()
@@ -171,9 +197,22 @@ mod tests {
             unlisted,
             [
                 ("dangling", &Cause::DanglingLink),
+                ("data", &Cause::DataFolder),
                 ("folder", &Cause::LinkToFolder),
                 ("socket", &Cause::NoFile),
             ]
         );
+        let (data, mut listing) = (root.join("data"), Listing::default());
+        let named = Folder {
+            given: &data,
+            absolute: &data,
+            root: &data,
+        };
+        let refused = named.list(&mut listing).unwrap_err().to_string();
+        assert!(
+            refused
+                .ends_with("is a data folder of Tributary, which holds no documents of a source")
+        );
+        assert!(listing.files.is_empty());
     }
 }
