@@ -17,8 +17,7 @@ use crate::fine::{self, FineChunk};
 use crate::leaving;
 
 /// The reranker's scores, 0 to 1; chunks that were deleted or forbidden meanwhile have none. Fails
-/// with `Timeout` after the deadline; the caller then keeps the order
-/// of tier 2.
+/// with `Timeout` after the deadline; the caller then keeps the order of tier 2.
 pub async fn rerank(
     index: &dyn SearchIndex,
     reranker: &Arc<dyn Reranker>,
@@ -63,8 +62,8 @@ pub async fn rerank(
 ///
 /// A chunk's score is (1 − weight) · s + weight · r, with its score s of tier 2 and
 /// r = 2 / (1 + e^((best − logit) / 2)): how near its logit comes to the best one of this answer, 1
-/// for the best, since s tells of this answer alone too. With a weight of 1 it is the reranker's
-/// score itself. What the question names stays first, whatever a reranker thinks of its text.
+/// for the best, since s tells of this answer alone too; 0 for what it did not read. With a weight
+/// of 1 it is the reranker's score itself. What the question names stays first, whatever a reranker thinks of its text.
 pub fn order(
     scores: &HashMap<ChunkId, f32>,
     fine: &[FineChunk],

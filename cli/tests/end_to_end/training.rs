@@ -291,6 +291,8 @@ fn a_tiny_cross_encoder_is_trained_added_and_reranks() {
     train.args(["--max-length", "96", "--evaluate", "data/test-set"]);
     let trained = with_python(&workspace, &python, train);
     assert!(trained.stderr.contains("student test-set"), "{trained:?}");
+    let card = std::fs::read_to_string(workspace.path("reads-both/README.md")).unwrap();
+    assert!(card.contains("student test-set"), "{card}");
     let mut again = Command::new(scripts().join("cross-encoder"));
     again.args(["train", "data", "--base", "tiny-base", "--work", "half"]);
     again.args(["--output", "other", "--layers", "1"]);

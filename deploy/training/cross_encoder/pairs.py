@@ -101,8 +101,10 @@ class Data:
         at = torch.arange(width, device=self.device)[None]
         question, passage = at - len(before), at - len(before) - asked - len(between)
         ids = torch.full((len(rows), width), self.pad, device=self.device, dtype=torch.long)
-        ids = torch.where((question >= 0) & (question < asked), queries.ids[rows].gather(1, question.clamp(0, queries.ids.shape[1] - 1).expand(len(rows), -1)).long(), ids)
-        ids = torch.where((passage >= 0) & (passage < told), passages.ids[columns].gather(1, passage.clamp(0, passages.ids.shape[1] - 1)).long(), ids)
+        for texts, which, place, count in ((queries, rows, question, asked), (passages, columns, passage, told)):
+            place = place.expand(len(rows), -1)
+            tokens = texts.ids[which].gather(1, place.clamp(0, texts.ids.shape[1] - 1)).long()
+            ids = torch.where((place >= 0) & (place < count), tokens, ids)
         for first, run in ((torch.zeros_like(asked), before), (asked + len(before), between), (asked + told + len(before) + len(between), behind)):
             for offset, token in enumerate(run):
                 ids.scatter_(1, first + offset, token)

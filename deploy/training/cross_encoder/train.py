@@ -65,13 +65,13 @@ def main(options):
     if max(options.layers) >= teacher.encoder.config.num_hidden_layers:
         raise SystemExit(f"train: --layers names layer {max(options.layers)}, but {options.base} has {teacher.encoder.config.num_hidden_layers}, from 0")
     restore(teacher, options.work / "teacher.pt", lambda: train_teacher(teacher, data, mined, options))
-    worth.report("teacher", teacher, data, mined, options, HELD_OUT)
+    figures = worth.report("teacher", teacher, data, mined, options, HELD_OUT)
     lists = kept(options.work / "scores.pt", lambda: score_lists(teacher, data, mined, options))
     student = CrossEncoder(teacher.encoder_of_layers(options.layers)).to(options.device)
     student.head.load_state_dict(teacher.head.state_dict())
     restore(student, options.work / "student.pt", lambda: train_student(student, data, lists, options))
-    worth.report("student", student, data, mined, options, HELD_OUT)
-    write(student, options)
+    figures += worth.report("student", student, data, mined, options, HELD_OUT)
+    write(student, data, figures, options)
 
 
 def goes_on(options, data):
@@ -155,10 +155,10 @@ def trained_questions(data):
 
 
 def order_of(questions, epochs, batch, seed):
-    """Batches of questions by chance over so many epochs."""
+    """Batches of questions by chance over so many epochs; what is left over is left out if others could not be strangers to it."""
     made = torch.Generator().manual_seed(seed)
     order = torch.cat([questions[torch.randperm(len(questions), generator=made)] for _ in range(math.ceil(epochs))])
-    return order[:int(len(questions) * epochs)].split(batch)
+    return [some for some in order[:int(len(questions) * epochs)].split(batch) if len(some) > 2]
 
 
 def columns_of(data, mined, questions, hard, others, device):
@@ -200,7 +200,9 @@ def score_lists(teacher, data, mined, options):
     questions = trained_questions(data)
     columns, scores = torch.zeros((len(questions), LIST), dtype=torch.int32), torch.zeros((len(questions), LIST))
     begun = time.monotonic()
-    for done, some in enumerate(torch.arange(len(questions)).split(128)):
+    # The last one, which may be short, is scored with those before it.
+    parts = max(1, len(questions) // 128)
+    for done, some in enumerate(torch.arange(len(questions)).chunk(parts)):
         listed = columns_of(data, mined, questions[some], LIST - 3, 2, options.device)
         columns[some], scores[some] = listed.int().cpu(), teacher.of_lists(data, questions[some].to(options.device), listed).cpu()
         if done % 100 == 0:
@@ -209,7 +211,7 @@ def score_lists(teacher, data, mined, options):
 
 
 def train_student(model, data, lists, options):
-    """By the divergence of both distributions over a list, and a little by which passage is right."""
+    """By the divergence of both distributions over a list, and a little by the distance of the logits from the mean of theirs."""
     batches = order_of(torch.arange(len(lists["questions"])), options.student_epochs, options.batch, options.seed + 1)
     trained, optimizer, schedule = optimizer_of(model, options.student_rate, len(batches))
     model.train()
@@ -228,17 +230,31 @@ def train_student(model, data, lists, options):
 
 # ---- the model folder --------------------------------------------------------------------------------------------------------------------------
 
-def write(student, options):
+def write(student, data, figures, options):
     import model_folder
 
-    base = json.loads((options.base / "config.json").read_text(encoding="utf-8"))
+    base = data.settings
     embeddings = model_folder.read_weights(options.base)[1]
     settings = {"upstream": f"trained by Tributary from {base['name']}", "license": base["license"], "pad_token_id": base["pad_token_id"],
                 "max_length": options.max_length, "training": {"layers": options.layers, "teacher_epochs": options.teacher_epochs,
                                                                "student_epochs": options.student_epochs, "seed": options.seed}}
     head = [layer for layer in student.head if isinstance(layer, torch.nn.Linear)]
     model_folder.export(student.encoder, options.base / base["tokenizer_file"], options.output, settings, embeddings, head)
+    (options.output / "README.md").write_text(card(data, figures, options), encoding="utf-8")
     say(f"{options.output}: tributary models add {options.output}")
+
+
+def card(data, figures, options):
+    """What the model is, what it was made from, and what it is worth."""
+    sources = json.loads(Path(__file__).with_name("sources.json").read_text(encoding="utf-8"))["sources"]
+    used = [one for one in sources if one["group"] in set(data.query_groups)]
+    listed = [f"- {one['repository']} at {one['commit'][:12]}, {one['licence']}" for one in used] or [f"- questions of {options.data}"]
+    return "\n".join([
+        f"# {options.output.name}", "",
+        f"A cross-encoder of {len(options.layers)} layers for tier 3 of Tributary, trained from {data.settings['name']} ({data.settings['license']}) on "
+        f"{len(data.queries)} questions and {len(data.passages)} passages; teacher {options.teacher_epochs:g} and student {options.student_epochs:g} "
+        f"epochs, at most {options.max_length} tokens, seed {options.seed}.", "",
+        "## Data", "", *listed, "", "## Figures", "", *(f"- {line}" for line in figures), ""])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,9 @@ WEIGHTS = (0, 0.15, 0.3, 0.5, 0.7, 1)
 
 @torch.no_grad()
 def report(name, model, data, mined, options, held_out):
+    """Says its figures, and gives them as lines."""
     model.eval()
+    found = []
     for group in held_out:
         questions = torch.tensor([at for at, of in enumerate(data.query_groups) if of == group][:1000])
         ranks = []
@@ -23,9 +25,12 @@ def report(name, model, data, mined, options, held_out):
             logits = model.of_lists(data, some.to(options.device), columns)
             ranks += (logits[:, 1:] > logits[:, :1]).sum(1).tolist()
         if ranks:
-            say(f"{name} {group}: first of {CANDIDATES + 1} {np.mean(np.array(ranks) == 0):.3f}, MRR {np.mean(1 / (1 + np.array(ranks))):.3f}")
+            found.append(f"{name} {group}: first of {CANDIDATES + 1} {np.mean(np.array(ranks) == 0):.3f}, MRR {np.mean(1 / (1 + np.array(ranks))):.3f}")
+            say(found[-1])
     for place in options.evaluate:
-        evaluate(name, model, data, place, options)
+        found.append(evaluate(name, model, data, place, options))
+        say(found[-1])
+    return found
 
 
 @torch.no_grad()
@@ -51,8 +56,8 @@ def evaluate(name, model, data, place, options):
             logits[some] = model(ids, mask).float().view(len(some), -1)
     place_of = {one["_id"]: at for at, one in enumerate(corpus)}
     relevant = [{place_of[passage] for passage in judged[one["_id"]] if passage in place_of} for one in asked]
-    say(f"{name} {folder.name} {queries} ({len(asked)}): " + "  ".join(
-        f"{weight}: {ndcg(mixed(first.values, logits, weight), first.indices, relevant):.4f}" for weight in WEIGHTS))
+    return f"{name} {folder.name} {queries} ({len(asked)}): nDCG@10 by weight " + "  ".join(
+        f"{weight}: {ndcg(mixed(first.values, logits, weight), first.indices, relevant):.4f}" for weight in WEIGHTS)
 
 
 def mixed(fused, logits, weight):
