@@ -12,6 +12,7 @@ use tributary_query_api::http::backup::BYTES_HEADER;
 use tributary_query_api::readiness::Readiness;
 use tributary_schemas::ask::AskEvent;
 use tributary_schemas::{Error, ErrorKind};
+use tributary_store::data_folder;
 
 use crate::app::LocalServer;
 use crate::args::{Global, Key, Service};
@@ -23,6 +24,9 @@ use crate::trust::Trust;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Longest pause before it is.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// How long a folder that another process has is waited for: its server may be about to answer.
+const STARTING: Duration = Duration::from_secs(10);
+const STARTING_LOOK: Duration = Duration::from_millis(200);
 
 /// A connection; with its own server if none was running.
 pub struct Client {
@@ -37,10 +41,19 @@ pub struct Client {
 impl Client {
     /// Finds a server, or starts `services` in this process.
     pub fn connect(global: &Global, config: &Config, services: &[Service]) -> Result<Self> {
-        if let Some(running) = Self::of_running_server(global, config) {
-            return Ok(running);
-        }
-        let local = LocalServer::start(config, services)?;
+        let until = Instant::now() + STARTING;
+        let local = loop {
+            if let Some(running) = Self::of_running_server(global, config) {
+                return Ok(running);
+            }
+            match LocalServer::start(config, services) {
+                // A server that is starting there, or a verb that is about to end.
+                Err(error) if is_in_use(&error) && Instant::now() < until => {
+                    std::thread::sleep(STARTING_LOOK);
+                }
+                started => break started?,
+            }
+        };
         let url = local.url().to_owned();
         let connected = Self::to(url, folder_key(config), Trust::OwnServer);
         Ok(Self {
@@ -56,7 +69,7 @@ impl Client {
             return Some(Self::to(base_of(url), global.key.clone(), trust));
         }
         let folder = std::path::Path::new(&config.store.data_folder);
-        let server = tributary_store::data_folder::running_server(folder)?;
+        let server = data_folder::running_server(folder)?;
         let key = global.key.clone().or_else(|| folder_key(config));
         Some(Self::to(server.url, key, Trust::OwnServer))
     }
@@ -326,7 +339,7 @@ fn hint(base: &str, why: &str) -> Option<&'static str> {
 /// Who may read the data folder may do everything on its server: shows what lies there for that.
 pub fn folder_key(config: &Config) -> Option<Key> {
     let folder = std::path::Path::new(&config.store.data_folder);
-    let token = tributary_store::data_folder::read_backup_token(folder);
+    let token = data_folder::read_backup_token(folder);
     // Who may not read it needs a key of their own, and is told so by the server.
     token.ok().flatten()?.parse().ok()
 }
@@ -466,6 +479,12 @@ pub fn require(text: &str, what: &str) -> Result<()> {
     } else {
         Ok(())
     }
+}
+
+fn is_in_use(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<Error>()
+        .is_some_and(data_folder::is_in_use)
 }
 
 #[cfg(test)]

@@ -268,6 +268,8 @@ pub fn probe_writing(path: &Path) -> Result<()> {
         .map_err(|error| Error::io(format!("cannot write into {}", path.display()), &error))
 }
 
+const IN_USE_HINT: &str = "a data folder has one writer: stop the other process, talk to it with --server, or choose another --data-dir";
+
 fn acquire_lock(path: &Path, access: Access) -> Result<File> {
     let lock_path = path.join("lock");
     let opened = OpenOptions::new()
@@ -306,8 +308,16 @@ fn in_use(path: &Path, lock: &mut File) -> Error {
         Ok(_) if !pid.is_empty() => format!("process {pid}"),
         _ => "another process".to_owned(),
     };
-    Error::new(ErrorKind::Conflict, format!("data folder {} is in use by {holder}", path.display()))
-        .with_hint("a data folder has one writer: stop the other process, talk to it with --server, or choose another --data-dir")
+    Error::new(
+        ErrorKind::Conflict,
+        format!("data folder {} is in use by {holder}", path.display()),
+    )
+    .with_hint(IN_USE_HINT)
+}
+
+/// Whether an error says that another process has the folder.
+pub fn is_in_use(error: &Error) -> bool {
+    error.kind() == ErrorKind::Conflict && error.hint() == Some(IN_USE_HINT)
 }
 
 fn read_or_create_identity(path: &Path) -> Result<String> {

@@ -1,5 +1,7 @@
 //! Ends and beginnings: stops that finish what is in progress, second starts, second writers.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::harness::{RUN_DEADLINE, Workspace, finish, number, wait_for};
@@ -89,6 +91,21 @@ fn a_second_writer_is_told_who_holds_the_folder() {
         .run(["run", "--listen", &port])
         .refused(1, &["cannot listen on", &port, "hint"]);
     server.stop();
+}
+
+#[test]
+fn a_verb_waits_for_a_folder_that_is_about_to_be_free() {
+    let workspace = Workspace::new();
+    std::fs::create_dir_all(workspace.data()).unwrap();
+    let lock = std::fs::File::create(workspace.data().join("lock")).unwrap();
+    lock.lock().unwrap();
+    let holder = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(1500));
+        drop(lock);
+    });
+    let found = workspace.run(["search", "anything", "--format", "json"]);
+    assert_eq!(found.code, 0, "{found:?}");
+    holder.join().unwrap();
 }
 
 #[test]
