@@ -159,9 +159,9 @@ pub enum DeadLetters {
     Drop(DeadLetterIds),
 }
 
-/// `dead-letters list`.
-#[derive(Debug, Args)]
-pub struct ListDeadLetters {
+/// Conditions on dead letters.
+#[derive(Debug, Default, Args)]
+pub struct LetterConditions {
     /// Only those whose document is of this source
     #[arg(long, value_name = "NAME")]
     pub source: Option<String>,
@@ -174,6 +174,14 @@ pub struct ListDeadLetters {
     /// Only those with this text in the reason
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+}
+
+/// `dead-letters list`.
+#[derive(Debug, Args)]
+pub struct ListDeadLetters {
+    /// Which.
+    #[command(flatten)]
+    pub conditions: LetterConditions,
     /// The newest so many; all of them without it
     #[arg(long, value_parser = at_least_one)]
     pub limit: Option<usize>,
@@ -186,11 +194,17 @@ pub struct ListDeadLetters {
 #[derive(Debug, Args)]
 pub struct DeadLetterIds {
     /// Dead letter ids
-    #[arg(required_unless_present = "all")]
+    #[arg(
+        required_unless_present_any = ["all", "source", "stage", "kind", "reason"],
+        conflicts_with_all = ["all", "source", "stage", "kind", "reason"]
+    )]
     pub ids: Vec<String>,
-    /// All open ones
-    #[arg(long, conflicts_with = "ids")]
+    /// All open ones, or all that meet the conditions
+    #[arg(long)]
     pub all: bool,
+    /// Which, instead of ids.
+    #[command(flatten)]
+    pub conditions: LetterConditions,
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,

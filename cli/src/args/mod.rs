@@ -31,7 +31,9 @@ pub use ask::{ASK_HELP, Ask};
 pub use audit::{AUDIT_HELP, Audit, ListCalls};
 pub use ca_file::CaFile;
 pub use conversations::{ConversationIds, Conversations};
-pub use documents::{DeadLetterIds, DeadLetters, Documents, ListDeadLetters, ListDocuments};
+pub use documents::{
+    DeadLetterIds, DeadLetters, Documents, LetterConditions, ListDeadLetters, ListDocuments,
+};
 pub use eval::{
     EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, EvalTune, Level,
     PartChoice,

@@ -7,7 +7,9 @@ use tributary_query_api::http::dead_letters::{
 };
 use tributary_schemas::DeadLetter;
 
-use crate::args::{DeadLetterIds, DeadLetters, Global, ListDeadLetters, Output, Service};
+use crate::args::{
+    DeadLetterIds, DeadLetters, Global, LetterConditions, ListDeadLetters, Output, Service,
+};
 use crate::client::{Client, segment};
 use crate::config::Config;
 use crate::print::{self, Outcome};
@@ -30,7 +32,11 @@ pub fn run(global: &Global, config: &Config, verb: DeadLetters) -> Result<Outcom
                 &json!({}),
             )
         }),
-        DeadLetters::Drop(ids) if ids.all => drop_all(&client, ids.output),
+        DeadLetters::Drop(wanted)
+            if wanted.ids.is_empty() && parameters(&wanted.conditions).is_empty() =>
+        {
+            drop_all(&client, wanted.output)
+        }
         DeadLetters::Drop(ids) => each(&client, &ids, "dropped", |id| {
             client.delete::<Value>(&format!("/v1/dead-letters/{}", segment(id)))
         }),
@@ -39,8 +45,13 @@ pub fn run(global: &Global, config: &Config, verb: DeadLetters) -> Result<Outcom
     Ok(outcome)
 }
 
-/// The newest so many of those that meet the conditions, which are parameters.
-fn newest(client: &Client, limit: usize, conditions: &[String]) -> Result<Vec<DeadLetter>> {
+/// The newest so many of those that meet the conditions, and whether there are more.
+fn newest(
+    client: &Client,
+    limit: usize,
+    conditions: &LetterConditions,
+) -> Result<(Vec<DeadLetter>, bool)> {
+    let conditions = parameters(conditions);
     let mut letters: Vec<DeadLetter> = Vec::new();
     let mut after: Option<String> = None;
     loop {
@@ -54,8 +65,9 @@ fn newest(client: &Client, limit: usize, conditions: &[String]) -> Result<Vec<De
         letters.extend(page.dead_letters);
         after = page.next;
         if after.is_none() || letters.len() >= limit {
+            let has_more = after.is_some() || letters.len() > limit;
             letters.truncate(limit);
-            return Ok(letters);
+            return Ok((letters, has_more));
         }
     }
 }
@@ -70,7 +82,8 @@ fn drop_all(client: &Client, output: Output) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn conditions(wanted: &ListDeadLetters) -> Vec<String> {
+/// Conditions as parameters of an address.
+fn parameters(wanted: &LetterConditions) -> Vec<String> {
     let conditions = [
         ("source", &wanted.source),
         ("stage", &wanted.stage),
@@ -85,10 +98,11 @@ fn conditions(wanted: &ListDeadLetters) -> Vec<String> {
 
 fn list(client: &Client, wanted: &ListDeadLetters) -> Result<Outcome> {
     let limit = wanted.limit.unwrap_or(usize::MAX);
-    let letters = newest(client, limit, &conditions(wanted))?;
+    let (letters, has_more) = newest(client, limit, &wanted.conditions)?;
     print::result(wanted.output, &json!({"dead_letters": letters}), || {
         let mut lines: Vec<String> = letters.iter().map(describe).collect();
-        lines.push(format!("{} dead letters", letters.len()));
+        let more = if has_more { ", and more" } else { "" };
+        lines.push(format!("{} dead letters{more}", letters.len()));
         lines.join("\n")
     })?;
     Ok(Outcome::Done)
@@ -126,11 +140,9 @@ fn each(
     done: &str,
     act: impl Fn(&str) -> Result<Value>,
 ) -> Result<Outcome> {
-    let ids = if wanted.all {
-        newest(client, usize::MAX, &[])?
-            .into_iter()
-            .map(|letter| letter.id)
-            .collect()
+    let ids = if wanted.ids.is_empty() {
+        let (letters, _) = newest(client, usize::MAX, &wanted.conditions)?;
+        letters.into_iter().map(|letter| letter.id).collect()
     } else {
         wanted.ids.clone()
     };

@@ -48,6 +48,24 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
     assert_eq!(of_those(&["--reason", "MAXIMUM_BODY_BYTES"]), 1);
     assert_eq!(of_those(&["--source", "wiki"]), 0);
     assert_eq!(of_those(&["--stage", "index"]), 0);
+    let first = workspace.run(["dead-letters", "list", "--limit", "1"]);
+    assert!(
+        first.stdout.contains("1 dead letters, and more"),
+        "{first:?}"
+    );
+    workspace
+        .run(["dead-letters", "drop", "--source", "files", invalid])
+        .refused(2, &["--source"]);
+    let none = [
+        "dead-letters",
+        "drop",
+        "--source",
+        "wiki",
+        "--format",
+        "json",
+    ];
+    assert_eq!(list(&workspace.json(none), "/dead_letters").len(), 0);
+    assert_eq!(letters(&workspace).len(), 2, "only those of the source");
     workspace
         .run(["dead-letters", "show", "nothing"])
         .refused(1, &["nothing"]);
@@ -75,7 +93,10 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
     server.stop();
 
     let raised = workspace.with("convert.maximum_body_bytes", "1000000");
-    let again = raised.json(["dead-letters", "replay", "--all", "--format", "json"]);
+    let of_kind = |kind| ["dead-letters", "replay", "--kind", kind, "--format", "json"];
+    let others = raised.json(of_kind("timeout"));
+    assert_eq!(list(&others, "/dead_letters").len(), 0);
+    let again = raised.json(of_kind("invalid"));
     assert_eq!(list(&again, "/dead_letters").len(), 1);
     let proof = raised.json(["documents", "reconcile", "--format", "json"]);
     assert_eq!(proof.get("ok"), Some(&json!(true)), "{proof}");
