@@ -4,7 +4,7 @@
 //! The table of all routes for people is `docs/rights.md`; a test walks it, `openapi.json` and the
 //! server and compares the three.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -17,6 +17,7 @@ use actix_web::{
 };
 use tributary_store::keys::Role;
 
+use super::absence;
 use super::caller::Caller;
 use super::watched::{self, Crowded};
 use crate::audit::{self, Call};
@@ -277,6 +278,7 @@ async fn admitted(
     mut request: ServiceRequest,
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    let started = Instant::now();
     operations.authentication.note_uses();
     let mut call = match &operations.audit {
         Some(log) if !right.is_open_in(&operations) => Call::begin(log, &request),
@@ -300,12 +302,14 @@ async fn admitted(
     call.made_by(&caller);
     let visit = Visit::of(right, &request, &caller);
     watched::request(&mut request, &admission);
+    let principal = caller.principal.clone();
     request.extensions_mut().insert(caller);
     let answered = audit::within(call.trail(), next.call(request)).await;
     let status = answered.as_ref().map_or_else(
         |error| error.as_response_error().status_code(),
         ServiceResponse::status,
     );
+    absence::before_leaving(&principal, status, started).await;
     visit.end(status);
     call.answered(status);
     match watched::answer(answered?, call, admission) {

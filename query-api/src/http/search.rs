@@ -1,5 +1,7 @@
 //! `POST /v1/search` and `POST /v1/code/search`.
 
+use std::time::Instant;
+
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use tributary_retrieval::Principal;
@@ -8,7 +10,7 @@ use tributary_schemas::search::{SearchRequest, SearchResponse};
 use tributary_schemas::{ErrorKind, Filter};
 
 use super::caller::Caller;
-use super::{body, images, json, missed_searches, user_profiles};
+use super::{absence, body, images, json, missed_searches, user_profiles};
 use crate::audit;
 use crate::problem::Problem;
 use crate::server::ServerState;
@@ -57,12 +59,19 @@ pub(crate) async fn find(
     mut wanted: SearchRequest,
     principal: &Principal,
 ) -> Result<SearchResponse, Problem> {
+    let started = Instant::now();
     audit::asks(&wanted.query, &wanted.filter);
     resolve_names(state, &mut wanted.filter, principal).await?;
     let (user, profile) = (wanted.user.as_deref(), &mut wanted.user_profile);
     user_profiles::resolve(state.conversations.as_ref(), principal, user, profile).await?;
-    let _turn = state.searches.turn().await?;
-    let mut outcome = state.retriever.search(&wanted, principal).await?;
+    let mut outcome = {
+        let _turn = state.searches.turn().await?;
+        state.retriever.search(&wanted, principal).await?
+    };
+    if wanted.filter.document_ids.is_some() && outcome.response.hits.is_empty() {
+        let SearchResponse { took_ms, tiers, .. } = &mut outcome.response;
+        absence::of_named(principal, started, took_ms, tiers).await;
+    }
     state.metrics.observe_search(&outcome.response);
     let images = outcome
         .response
@@ -95,10 +104,19 @@ pub(crate) async fn find_code(
     mut wanted: CodeSearchRequest,
     principal: &Principal,
 ) -> Result<CodeSearchResponse, Problem> {
+    let started = Instant::now();
     audit::asks(&wanted.query, &wanted.filter);
     resolve_names(state, &mut wanted.filter, principal).await?;
-    let _turn = state.searches.turn().await?;
-    let response = state.retriever.search_code(&wanted, principal).await?;
+    let mut response = {
+        let _turn = state.searches.turn().await?;
+        state.retriever.search_code(&wanted, principal).await?
+    };
+    if wanted.filter.document_ids.is_some() && response.hits.is_empty() {
+        let CodeSearchResponse {
+            took_ms, stages, ..
+        } = &mut response;
+        absence::of_named(principal, started, took_ms, stages).await;
+    }
     state.metrics.observe_code_search(&response);
     Ok(response)
 }
