@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_store::search_index::Bm25;
 use tributary_taxonomy::SummaryMode;
 
 /// Section `enrich` of the configuration.
@@ -20,6 +21,8 @@ pub struct Config {
     pub descriptions: DescriptionsConfig,
     /// The embed stage.
     pub embed: EmbedConfig,
+    /// How keywords are weighed.
+    pub bm25: Bm25,
 }
 
 /// How documents are cut. Every figure shapes the result and is part of
@@ -207,6 +210,12 @@ impl Config {
         if self.embed.window_tokens < 32 {
             problems.push("enrich.embed.window_tokens must be at least 32".to_owned());
         }
+        if !self.bm25.is_valid() {
+            problems.push(format!(
+                "enrich.bm25: k1 must be 0 to {}, b 0 to 1",
+                Bm25::MAXIMUM_K1
+            ));
+        }
         problems
     }
 
@@ -332,6 +341,7 @@ mod tests {
             in_flight_bytes: 1 << 26,
         };
         Config {
+            bm25: Bm25::DEFAULT,
             chunker,
             chunk: ChunkStageConfig {
                 documents_in_flight: 2,

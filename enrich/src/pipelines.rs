@@ -290,6 +290,7 @@ fn index_settings(pipeline: &Pipeline, origin: String) -> IndexSettings {
         coarse_model: embedder.coarse_name().to_owned(),
         fine_model: embedder.fine_name().to_owned(),
         analyzer: pipeline.analyzer.fingerprint(),
+        bm25: pipeline.recipe.bm25,
         origin,
     }
 }

@@ -13,6 +13,7 @@ use tributary_models::prompts::Prompts;
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::blobs::Blobs;
 use tributary_store::generations::Origin;
+use tributary_store::search_index::Bm25;
 use tributary_taxonomy::{Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon, SummaryMode};
 
 use crate::config::{ChunkerConfig, Chunkers, Config, EmbedConfig, PromptVariant};
@@ -53,6 +54,9 @@ pub struct Recipe {
     /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptions: Option<WriterChoice>,
+    /// How keywords are weighed.
+    #[serde(default, skip_serializing_if = "Bm25::is_default")]
+    pub bm25: Bm25,
 }
 
 /// Bytes of settings that the index's own description takes; every process reads it every second.
@@ -132,12 +136,13 @@ impl Recipe {
             },
             summaries: WriterChoice::of_today(&models.chat, WrittenKind::Summary)?,
             descriptions: WriterChoice::of_today(&models.chat, WrittenKind::Description)?,
+            bm25: config.enrich.bm25,
         })
     }
 
     /// Today's recipe for these knowledge sets alone: all other documents are cut as in `before`,
-    /// and summaries come from where they came, as those of others would be paid for too. Analyzer
-    /// and models are today's.
+    /// and summaries come from where they came, as those of others would be paid for too. Analyzer,
+    /// models and weights of keywords are today's.
     #[must_use]
     pub fn for_sets(mut self, sets: &[String], before: &Self) -> Self {
         if sets.is_empty() {
@@ -242,6 +247,7 @@ impl Recipe {
         );
         note(self.models != other.models, "models");
         note(self.embedding != other.embedding, "embedding");
+        note(self.bm25 != other.bm25, "bm25");
         note(self.chunkers.default != other.chunkers.default, "chunker");
         note(
             self.summaries != other.summaries,

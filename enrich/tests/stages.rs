@@ -25,7 +25,7 @@ use tributary_schemas::{
 use tributary_store::event_log::stage::{Output, Stage};
 use tributary_store::event_log::{Position, StoredRecord, message};
 use tributary_store::search_index::{
-    GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
+    Bm25, GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
     SearchIndex, SharedSearchIndex, StoredChunk, VectorQuery, WindowQuery,
 };
 use tributary_store::set_costs::SetCosts;
@@ -68,6 +68,7 @@ attributes = { section_levels = [{ heading = "internal*", security_level = 3 }] 
 
 fn settings() -> Config {
     Config {
+        bm25: Bm25::DEFAULT,
         chunker: config(),
         chunk: ChunkStageConfig {
             documents_in_flight: 2,

@@ -2,12 +2,13 @@
 //! the order for any weight of the vector side follows from it without another search.
 
 use tributary_schemas::ChunkId;
-use tributary_schemas::search::SearchRequest;
+use tributary_schemas::search::{QueryPlan, SearchRequest};
+use tributary_store::search_index::Bm25;
 
 use crate::access::Principal;
 use crate::error::SearchError;
 use crate::exact_name::boosted;
-use crate::fine::{self, FineChunk};
+use crate::fine::{self, FineChunk, Lists};
 use crate::fusion;
 use crate::retriever::Retriever;
 use crate::route::Route;
@@ -33,25 +34,38 @@ impl Evidence {
 }
 
 impl Retriever {
-    /// Runs tiers 1 and 2 for a request and stops before the weight counts. Errors as
-    /// [`Self::search`].
+    /// Runs tiers 1 and 2 for a request and stops before the weight counts: first as a search does,
+    /// then with each of `others` in tier 2 in the place of the generation's numbers of BM25. Errors
+    /// as [`Self::search`], and where the index knows no other numbers.
     pub async fn evidence(
         &self,
         request: &SearchRequest,
         principal: &Principal,
-    ) -> Result<Evidence, SearchError> {
+        others: &[Bm25],
+    ) -> Result<Vec<Evidence>, SearchError> {
         let route = Route::begin(self, request, principal)?;
         let (mut plan, _) = self.plan(&route.request, &route.serving).await?;
         let mut degraded = Vec::new();
         let (coarse, _) = self
             .coarse(&mut plan, &route.serving, &mut degraded)
             .await?;
-        let lists = self.lists(&plan, &coarse).await?;
-        let chunks = fine::unranked(self.of_fine(&plan), &lists).await?;
+        let mut lists = self.lists(&plan, &coarse).await?;
+        let candidates = coarse.candidates.iter();
+        let candidates: Vec<ChunkId> = candidates.map(|candidate| candidate.chunk_id).collect();
+        let mut evidence = vec![self.weighable(&plan, &lists).await?];
+        for bm25 in others {
+            let index = self.index.as_ref();
+            lists.keyword = fine::keyword_with(index, &plan, &candidates, *bm25).await?;
+            evidence.push(self.weighable(&plan, &lists).await?);
+        }
+        Ok(evidence)
+    }
+
+    async fn weighable(&self, plan: &QueryPlan, lists: &Lists) -> Result<Evidence, SearchError> {
         Ok(Evidence {
             query_tokens: plan.query_tokens,
-            features: features(&lists),
-            chunks,
+            features: features(lists),
+            chunks: fine::unranked(self.of_fine(plan), lists).await?,
         })
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use tributary_schemas::search::{QueryPlan, ScoredChunk};
 use tributary_schemas::{ChunkId, Result};
 use tributary_store::search_index::{
-    KeywordQuery, SearchIndex, StoredChunk, VectorField, VectorQuery,
+    Bm25, KeywordQuery, SearchIndex, StoredChunk, VectorField, VectorQuery,
 };
 
 use crate::embed::QueryVectors;
@@ -154,17 +154,35 @@ async fn keyword(
     plan: &QueryPlan,
     candidates: &[ChunkId],
 ) -> Result<Vec<ScoredChunk>> {
-    if !plan::uses_keywords(plan) || candidates.is_empty() {
-        return Ok(Vec::new());
+    match keyword_query(plan, candidates) {
+        Some(query) => index.keyword(query).await,
+        None => Ok(Vec::new()),
     }
-    let query = KeywordQuery {
+}
+
+/// The same with other numbers of BM25 than those of the generation. Errors as
+/// [`SearchIndex::keyword_with`].
+pub async fn keyword_with(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    candidates: &[ChunkId],
+    bm25: Bm25,
+) -> Result<Vec<ScoredChunk>> {
+    match keyword_query(plan, candidates) {
+        Some(query) => index.keyword_with(query, bm25).await,
+        None => Ok(Vec::new()),
+    }
+}
+
+fn keyword_query<'a>(plan: &'a QueryPlan, candidates: &'a [ChunkId]) -> Option<KeywordQuery<'a>> {
+    let is_asked = plan::uses_keywords(plan) && !candidates.is_empty();
+    is_asked.then_some(KeywordQuery {
         generation: plan.generation.as_deref(),
         tokens: &plan.tokens,
         filter: &plan.filter,
         candidates: Some(candidates),
         limit: candidates.len(),
-    };
-    index.keyword(query).await
+    })
 }
 
 async fn vector(

@@ -130,7 +130,7 @@ pub struct ReindexOverview {
     /// Generations, by name.
     pub generations: Vec<GenerationSummary>,
     /// Settings of this server that the serving generation was not built with (`analyzer`,
-    /// `models`, `embedding`, `chunker`, `summaries`, `descriptions`; `chunker of SET`, `summaries of
+    /// `models`, `embedding`, `bm25`, `chunker`, `summaries`, `descriptions`; `chunker of SET`, `summaries of
     /// SET` and `prompts of SET`; `rules of knowledge sets`): a reindex makes them hold.
     pub outdated: Vec<String>,
     /// Documents that were tagged before the rules of knowledge sets were changed last.

@@ -18,7 +18,7 @@ use tributary_store::search_index::elasticsearch::{
     Config, Durability, ElasticsearchIndex, VectorIndex,
 };
 use tributary_store::search_index::{
-    IndexSettings, KeywordQuery, Operation, SearchIndex, VectorField, VectorQuery,
+    Bm25, IndexSettings, KeywordQuery, Operation, SearchIndex, VectorField, VectorQuery,
 };
 
 const DOCUMENTS: u64 = 1_500;
@@ -79,6 +79,7 @@ async fn create(index: &ElasticsearchIndex, generation: &str) {
         coarse_model: "m".into(),
         fine_model: "m".into(),
         analyzer: "a".into(),
+        bm25: Bm25::DEFAULT,
         origin: String::new(),
     };
     index.create(generation, &settings).await.unwrap();

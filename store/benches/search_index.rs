@@ -21,7 +21,7 @@ use tantivy::schema::IndexRecordOption;
 use tributary_schemas::{Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, Filter};
 use tributary_store::search_index::embedded::{Config, EmbeddedIndex};
 use tributary_store::search_index::{
-    IndexSettings, KeywordQuery, Operation, SearchIndex, VectorField, VectorQuery,
+    Bm25, IndexSettings, KeywordQuery, Operation, SearchIndex, VectorField, VectorQuery,
 };
 
 const DIMENSIONS: usize = 384;
@@ -185,6 +185,7 @@ async fn build(index: &EmbeddedIndex, rows: &[Vec<f32>]) {
         coarse_model: "bench".into(),
         fine_model: "bench".into(),
         analyzer: "bench".into(),
+        bm25: Bm25::DEFAULT,
         origin: String::new(),
     };
     index.create("bench", &settings).await.unwrap();

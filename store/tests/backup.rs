@@ -21,7 +21,7 @@ use tributary_store::data_folder::{Access, DataFolder};
 use tributary_store::event_log::embedded::{Config as LogConfig, EmbeddedEventLog};
 use tributary_store::event_log::{BatchLimit, EventLog, Record, TopicSettings};
 use tributary_store::search_index::embedded::{Config as IndexConfig, EmbeddedIndex};
-use tributary_store::search_index::{IndexSettings, KeywordQuery, Operation, SearchIndex};
+use tributary_store::search_index::{Bm25, IndexSettings, KeywordQuery, Operation, SearchIndex};
 use tributary_store::system_clock;
 
 const TOPIC: &str = "t.events";
@@ -72,6 +72,7 @@ async fn open(path: &Path) -> Open {
         coarse_model: "m".into(),
         fine_model: "m".into(),
         analyzer: "a".into(),
+        bm25: Bm25::DEFAULT,
         origin: String::new(),
     };
     index.create(GENERATION, &settings).await.unwrap();

@@ -17,7 +17,7 @@ use tributary_store::event_log::Record;
 use tributary_store::event_log::embedded::{Config as LogConfig, EmbeddedEventLog};
 use tributary_store::event_log::topics::Topics;
 use tributary_store::search_index::embedded::{Config as IndexConfig, EmbeddedIndex};
-use tributary_store::search_index::{IndexSettings, Operation, SearchIndex};
+use tributary_store::search_index::{Bm25, IndexSettings, Operation, SearchIndex};
 
 struct Open {
     log: Arc<EmbeddedEventLog>,
@@ -67,6 +67,7 @@ fn settings(origin: &str) -> IndexSettings {
         coarse_model: "m".into(),
         fine_model: "m".into(),
         analyzer: "a".into(),
+        bm25: Bm25::DEFAULT,
         origin: origin.to_owned(),
     }
 }

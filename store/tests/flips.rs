@@ -20,7 +20,7 @@ use tributary_store::event_log::embedded::{Config as LogConfig, EmbeddedEventLog
 use tributary_store::event_log::{BatchLimit, EventLog, Record, TopicSettings};
 use tributary_store::search_index::embedded::{Config as IndexConfig, EmbeddedIndex};
 use tributary_store::search_index::{
-    IndexSettings, KeywordQuery, Operation, SearchIndex, VectorField, VectorQuery,
+    Bm25, IndexSettings, KeywordQuery, Operation, SearchIndex, VectorField, VectorQuery,
 };
 
 const TOPICS: [(&str, bool); 3] = [
@@ -171,6 +171,7 @@ async fn fill(path: &Path) {
         coarse_model: "m".into(),
         fine_model: "n".into(),
         analyzer: "a".into(),
+        bm25: Bm25::DEFAULT,
         origin: String::new(),
     };
     index.create("g1", &settings).await.unwrap();

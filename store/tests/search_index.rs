@@ -16,8 +16,8 @@ use tributary_schemas::{
 };
 use tributary_store::search_index::embedded::{Config, EmbeddedIndex};
 use tributary_store::search_index::{
-    GenerationStatus, IndexSettings, KeywordQuery, Operation, Outcome, SearchIndex, VectorField,
-    VectorQuery,
+    Bm25, GenerationStatus, IndexSettings, KeywordQuery, Operation, Outcome, SearchIndex,
+    VectorField, VectorQuery,
 };
 
 /// An index in a folder of its own.
@@ -89,6 +89,7 @@ fn settings(dimensions: usize) -> IndexSettings {
         coarse_model: "m".into(),
         fine_model: "m".into(),
         analyzer: "a".into(),
+        bm25: Bm25::DEFAULT,
         origin: String::new(),
     }
 }

@@ -1,13 +1,15 @@
-//! `tributary eval tune --set DIR…`: fits the weight of the vector side to the questions of the
-//! sets, and says what it is worth on questions that it was not fitted on.
+//! `tributary eval tune --set DIR…`: fits the weight of the vector side and the numbers of BM25 to
+//! the questions of the sets, and says what they are worth on questions that they were not fitted on.
 
 use std::fmt::Write;
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
 use tributary_eval::EvaluationSet;
-use tributary_eval::tune::{CONFIGURED, Collected, FOLDS, Gain, Rule, Tuning, Way, tune};
+use tributary_eval::tune::{CONFIGURED, Collected, FOLDS, Gain, Keywords, Rule, Tuning, Way, tune};
 use tributary_retrieval::{FEATURES, VectorWeight, WeightKind};
+use tributary_store::config::SearchIndexKind;
+use tributary_store::search_index::Bm25;
 
 use super::eval::{Bars, OwnFolder, SHOWN_LEFT_OUT, in_pipeline, own_config, tell_left_out};
 use crate::app;
@@ -24,10 +26,12 @@ pub fn run(global: &Global, config: &Config, verb: &EvalTune) -> Result<Outcome>
     let sets: Vec<EvaluationSet> = sets.collect::<Result<_>>()?;
     sets.iter().for_each(tell_left_out);
     let own_folder = OwnFolder::choose(global)?;
-    let mut collected = Collected::default();
+    let mut collected = Collected::new(config.enrich.bm25);
     let mut model = String::new();
     for set in &sets {
-        let config = own_config(config, verb.embedder, &own_folder.path.join(&set.name));
+        let mut config = own_config(config, verb.embedder, &own_folder.path.join(&set.name));
+        // It alone can be asked with other numbers of BM25; both kinds give the same order.
+        config.store.search_index.kind = SearchIndexKind::Embedded;
         let added = in_pipeline(set, &config, async |pipeline, parts| {
             let models = &parts.pipelines.serving().models;
             ensure!(
@@ -69,10 +73,13 @@ fn describe(tuning: &Tuning, configured: &VectorWeight, model: &str) -> String {
     if let Some(more @ 1..) = tuning.left_out.len().checked_sub(SHOWN_LEFT_OUT) {
         writeln!(text, "# left out: {more} more").ok();
     }
+    describe_keywords(tuning, &mut text);
     let before = configured_section(configured);
     if tuning.best == CONFIGURED {
-        text.push_str("# No way certainly gains over the configured one, which stays:\n\n");
-        return text + &before;
+        text.push_str("#\n# No way certainly gains over the configured one, which stays:\n\n");
+        text.push_str(&before);
+        text.push_str(&keywords_section(&tuning.bm25));
+        return text;
     }
     let fitted = tuning.ways.iter().filter(|way| way.name != CONFIGURED);
     let fitted: Vec<Rule> = fitted.map(|way| way.rule).collect();
@@ -82,7 +89,50 @@ fn describe(tuning: &Tuning, configured: &VectorWeight, model: &str) -> String {
     for line in before.lines() {
         writeln!(text, "{}", format!("# {line}").trim_end()).ok();
     }
+    text.push_str(&keywords_section(&tuning.bm25));
     text
+}
+
+/// What other numbers of BM25 are worth.
+fn describe_keywords(tuning: &Tuning, text: &mut String) {
+    let found = &tuning.bm25;
+    let Bm25 { k1, b } = found.configured;
+    writeln!(
+        text,
+        "#\n# Numbers of BM25 instead of k1 = {k1}, b = {b}, weighed in the way `{}`, fitted and scored in the same way.",
+        tuning.best
+    )
+    .ok();
+    if found.fitted == found.configured {
+        text.push_str("# No others are better.\n");
+        return;
+    }
+    let Bm25 { k1, b } = found.fitted;
+    writeln!(
+        text,
+        "# {:10} {:.4}  {}",
+        format!("{k1} {b}"),
+        found.ndcg_10,
+        interval(&found.gain)
+    )
+    .ok();
+    describe_by_set(tuning, &found.by_set, &found.gain_by_set, text);
+    if !found.gains {
+        text.push_str("# That is not certain, so they stay.\n");
+    }
+}
+
+/// The section with the numbers of BM25, where others certainly gain.
+fn keywords_section(found: &Keywords) -> String {
+    if !found.gains {
+        return String::new();
+    }
+    let (Bm25 { k1, b }, before) = (found.fitted, found.configured);
+    format!(
+        "\n# Holds from the next `tributary knowledge-sets reindex --all` on, which embeds nothing. It was k1 = {}, b = {}.\n\
+         [enrich.bm25]\nk1 = {k1}\nb = {b}\n",
+        before.k1, before.b
+    )
 }
 
 /// Says that the configured coefficients do not hold with this embedding model, where that is so.
@@ -147,17 +197,31 @@ fn describe_sets(tuning: &Tuning, text: &mut String) {
 }
 
 fn describe_way(way: &Way, tuning: &Tuning, text: &mut String) {
-    let gain = |gain: &Gain| format!("{:+.4} ({:+.4} to {:+.4})", gain.mean, gain.low, gain.high);
     let is_new = way.name != CONFIGURED;
     let gained = if is_new {
-        gain(&way.gain)
+        interval(&way.gain)
     } else {
         way.rule.kind().to_owned()
     };
     writeln!(text, "#\n# {:10} {:.4}  {gained}", way.name, way.ndcg_10).ok();
-    let by_set = tuning.sets.iter().zip(&way.by_set).zip(&way.gain_by_set);
-    for ((set, score), gained) in by_set {
-        let gained = if is_new { gain(gained) } else { String::new() };
+    let gains = if is_new {
+        way.gain_by_set.as_slice()
+    } else {
+        &[]
+    };
+    describe_by_set(tuning, &way.by_set, gains, text);
+}
+
+/// Mean, and where it lies with 95 % certainty.
+fn interval(gain: &Gain) -> String {
+    format!("{:+.4} ({:+.4} to {:+.4})", gain.mean, gain.low, gain.high)
+}
+
+/// A line for each set, with what it gains where that is known.
+fn describe_by_set(tuning: &Tuning, by_set: &[f64], gains: &[Gain], text: &mut String) {
+    let by_set = tuning.sets.iter().zip(by_set).enumerate();
+    for (place, (set, score)) in by_set {
+        let gained = gains.get(place).map(interval).unwrap_or_default();
         let line = format!("#   {:20} {score:.4}  {gained}", set.name);
         writeln!(text, "{}", line.trim_end()).ok();
     }
@@ -212,5 +276,30 @@ mod tests {
         assert_eq!(stand_in(&configured, "e5 \"base\" small"), None);
         configured.kind = WeightKind::Fixed;
         assert_eq!(stand_in(&configured, "hashing"), None);
+    }
+
+    #[test]
+    fn numbers_of_bm25_that_gain_are_a_section() {
+        let gain = || Gain {
+            mean: 0.02,
+            low: 0.01,
+            high: 0.03,
+        };
+        let mut found = Keywords {
+            configured: Bm25::DEFAULT,
+            fitted: Bm25 { k1: 0.9, b: 0.25 },
+            gains: true,
+            ndcg_10: 0.5,
+            by_set: vec![0.5],
+            gain: gain(),
+            gain_by_set: vec![gain()],
+        };
+        let text = keywords_section(&found);
+        let read: toml::Value = toml::from_str(&text).unwrap();
+        let read: Bm25 = read["enrich"]["bm25"].clone().try_into().unwrap();
+        assert_eq!(read, found.fitted, "{text}");
+        assert!(text.contains("k1 = 1.2, b = 0.75"), "the way back: {text}");
+        found.gains = false;
+        assert_eq!(keywords_section(&found), "");
     }
 }

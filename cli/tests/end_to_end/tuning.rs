@@ -48,6 +48,12 @@ fn what_is_fitted_is_a_configuration() {
         report["best"], "configured",
         "every question is answered, so nothing gains: {report}"
     );
+    let bm25 = &report["bm25"];
+    assert_eq!(
+        (&bm25["gains"], &bm25["fitted"]),
+        (&json!(false), &bm25["configured"])
+    );
+    assert_eq!(bm25["ndcg_10"], json!(1.0));
     assert_eq!(
         report["ways"][0]["parameters"]["base"],
         json!(0.4_f32),

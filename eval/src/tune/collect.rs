@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use anyhow::{Result, bail};
 use tributary_retrieval::{Evidence, Principal, WeightFeatures};
 use tributary_schemas::ChunkId;
+use tributary_store::search_index::Bm25;
 
 use crate::metrics::rank_scores;
 use crate::runner::{Pipeline, Progress, ingest, request};
@@ -13,6 +14,11 @@ use crate::set::{EvaluationSet, Question};
 
 /// Weights at which each question is scored: 0, 1/40, … 1.
 pub const WEIGHTS: usize = 41;
+
+/// k1 that are tried, each with each of [`B`].
+const K1: [f32; 4] = [0.6, 0.9, 1.2, 1.8];
+/// See [`K1`].
+const B: [f32; 4] = [0.25, 0.5, 0.75, 0.9];
 
 /// nDCG@10 of one question by weight of the vector side, in equal steps from 0 to 1.
 pub type Curve = [f64; WEIGHTS];
@@ -26,6 +32,23 @@ pub struct Case {
     pub set: usize,
     /// Its tokens.
     pub query_tokens: usize,
+    /// With the numbers of BM25 that are configured.
+    pub found: Found,
+    /// With those of [`Collected::tried`], in their order.
+    pub with_others: Vec<Found>,
+}
+
+impl Case {
+    /// With the numbers of BM25 at a place of [`Collected::tried`], or with those configured.
+    pub fn with(&self, tried: Option<usize>) -> &Found {
+        let other = tried.and_then(|place| self.with_others.get(place));
+        other.unwrap_or(&self.found)
+    }
+}
+
+/// What one pair of numbers of BM25 makes of a question.
+#[derive(Clone, Debug)]
+pub struct Found {
     /// In the order of [`tributary_retrieval::FEATURES`]; none where one signal found nothing, so
     /// that no weight changes the order.
     pub features: Option<WeightFeatures>,
@@ -34,8 +57,12 @@ pub struct Case {
 }
 
 /// What was found for all sets so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Collected {
+    /// The numbers of BM25 that are configured.
+    pub bm25: Bm25,
+    /// Others that are tried on every question.
+    pub tried: Vec<Bm25>,
     /// Names of the sets.
     pub sets: Vec<String>,
     /// Questions of all sets.
@@ -45,6 +72,18 @@ pub struct Collected {
 }
 
 impl Collected {
+    /// Nothing yet; `bm25` is what indexes are built with.
+    pub fn new(bm25: Bm25) -> Self {
+        let pairs = K1.iter().flat_map(|k1| B.map(|b| Bm25 { k1: *k1, b }));
+        Self {
+            bm25,
+            tried: pairs.filter(|pair| *pair != bm25).collect(),
+            sets: Vec::new(),
+            cases: Vec::new(),
+            left_out: Vec::new(),
+        }
+    }
+
     /// Publishes the documents of a set and asks its questions.
     pub async fn add(
         &mut self,
@@ -61,14 +100,24 @@ impl Collected {
             progress.at("ask", number, set.questions.len());
             let request = request(question, pipeline.top_k);
             let everyone = Principal::unrestricted();
-            match pipeline.retriever.evidence(&request, &everyone).await {
-                Ok(evidence) => self.cases.push(Case {
-                    id: question.id.clone(),
-                    set: self.sets.len(),
-                    query_tokens: evidence.query_tokens,
-                    features: evidence.features,
-                    curve: curve(question, &evidence, &documents),
-                }),
+            let (retriever, tried) = (pipeline.retriever, self.tried.as_slice());
+            match retriever.evidence(&request, &everyone, tried).await {
+                Ok(evidence) => {
+                    let found = |one: &Evidence| Found {
+                        features: one.features,
+                        curve: curve(question, one, &documents),
+                    };
+                    let Some((first, others)) = evidence.split_first() else {
+                        continue;
+                    };
+                    self.cases.push(Case {
+                        id: question.id.clone(),
+                        set: self.sets.len(),
+                        query_tokens: first.query_tokens,
+                        found: found(first),
+                        with_others: others.iter().map(found).collect(),
+                    });
+                }
                 Err(problem) => self.left_out.push(format!(
                     "question `{}` of {} cannot be asked: {problem}",
                     question.id, set.name

@@ -37,7 +37,7 @@ pub fn best_afterwards(cases: &[&Case]) -> (f64, f64) {
 fn sum(cases: &[&Case]) -> Curve {
     let mut sum = [0.0; WEIGHTS];
     for (case, share) in cases.iter().zip(shares(cases)) {
-        add(&mut sum, &case.curve, share);
+        add(&mut sum, &case.found.curve, share);
     }
     sum
 }
@@ -91,7 +91,7 @@ fn by_length(cases: &[&Case]) -> Vec<(usize, Curve)> {
     let mut sums: BTreeMap<usize, Curve> = BTreeMap::new();
     for (case, share) in cases.iter().zip(shares(cases)) {
         let sum = sums.entry(case.query_tokens).or_insert([0.0; WEIGHTS]);
-        add(sum, &case.curve, share);
+        add(sum, &case.found.curve, share);
     }
     let smoothed = sums.into_iter();
     smoothed
@@ -107,9 +107,9 @@ pub fn adaptive(cases: &[&Case]) -> Rule {
     let problem = Problem {
         rows: cases
             .iter()
-            .map(|case| scale.row(&case.features.unwrap_or_default()))
+            .map(|case| scale.row(&case.found.features.unwrap_or_default()))
             .collect(),
-        curves: cases.iter().map(|case| smooth(&case.curve)).collect(),
+        curves: cases.iter().map(|case| smooth(&case.found.curve)).collect(),
         shares: shares(cases),
     };
     let start = start.clamp(0.02, 0.98);
@@ -132,7 +132,10 @@ struct Scale {
 
 impl Scale {
     fn of(cases: &[&Case]) -> Self {
-        let known: Vec<WeightFeatures> = cases.iter().filter_map(|case| case.features).collect();
+        let known: Vec<WeightFeatures> = cases
+            .iter()
+            .filter_map(|case| case.found.features)
+            .collect();
         let count = known.len().max(1) as f64;
         let values = |feature: usize| {
             let value = move |of: &WeightFeatures| of.get(feature).copied().unwrap_or(0.0);
@@ -232,6 +235,27 @@ impl Problem {
     }
 }
 
+/// The place in `with_others` of the numbers of BM25 that are best with this rule; none where those
+/// that are configured are.
+pub fn bm25(cases: &[&Case], rule: &Rule) -> Option<usize> {
+    let shares = shares(cases);
+    let score = |place: Option<usize>| -> f64 {
+        let scores = cases.iter().zip(&shares);
+        let scores = scores.map(|(case, share)| share * rule.score_of(case, case.with(place)));
+        scores.sum()
+    };
+    let most = cases.iter().map(|case| case.with_others.len()).min();
+    let places = (0..most.unwrap_or(0)).map(Some);
+    let mut best = (None, score(None));
+    for place in places {
+        let score = score(place);
+        if score > best.1 {
+            best = (place, score);
+        }
+    }
+    best.0
+}
+
 /// What each case weighs, 1 in all: a set weighs with the square root of its number of questions, so
 /// that neither one large set decides nor the chance of a small one.
 fn shares(cases: &[&Case]) -> Vec<f64> {
@@ -263,6 +287,7 @@ fn smooth(curve: &Curve) -> Curve {
 
 #[cfg(test)]
 mod tests {
+    use super::super::collect::Found;
     use super::*;
 
     /// A question whose best weight is `best`.
@@ -271,8 +296,11 @@ mod tests {
             id: String::new(),
             set,
             query_tokens: if best > 0.5 { 20 } else { 2 },
-            features: Some(features),
-            curve: std::array::from_fn(|place| 1.0 - (weight_at(place) - best).abs()),
+            found: Found {
+                features: Some(features),
+                curve: std::array::from_fn(|place| 1.0 - (weight_at(place) - best).abs()),
+            },
+            with_others: Vec::new(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use tributary_retrieval::{FEATURES, VectorWeight, WeightFeatures, WeightKind};
 
-use super::collect::{Case, Curve, WEIGHTS};
+use super::collect::{Case, Curve, Found, WEIGHTS};
 
 /// α = base + range / (1 + e^(−(L − midpoint) / slope)).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,18 +80,19 @@ impl Rule {
         }
     }
 
-    /// α of a question.
-    pub fn weight(&self, case: &Case) -> f64 {
-        match self {
-            Self::Fixed(weight) => *weight,
-            Self::Length(length) => length.weight(case.query_tokens),
-            Self::Adaptive(adaptive) => adaptive.weight(&case.features.unwrap_or_default()),
-        }
-    }
-
     /// nDCG@10 of a question.
     pub fn score(&self, case: &Case) -> f64 {
-        at(&case.curve, self.weight(case))
+        self.score_of(case, &case.found)
+    }
+
+    /// The same with what was found for the question with other numbers of BM25.
+    pub fn score_of(&self, case: &Case, found: &Found) -> f64 {
+        let weight = match self {
+            Self::Fixed(weight) => *weight,
+            Self::Length(length) => length.weight(case.query_tokens),
+            Self::Adaptive(adaptive) => adaptive.weight(&found.features.unwrap_or_default()),
+        };
+        at(&found.curve, weight)
     }
 }
 

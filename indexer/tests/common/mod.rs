@@ -8,7 +8,7 @@ use tributary_schemas::{
 };
 use tributary_store::blobs::Blobs;
 use tributary_store::search_index::embedded::{Config, EmbeddedIndex};
-use tributary_store::search_index::{IndexSettings, SharedSearchIndex};
+use tributary_store::search_index::{Bm25, IndexSettings, SharedSearchIndex};
 
 /// The generation of the tests.
 pub const G: &str = "g1";
@@ -38,6 +38,7 @@ pub fn settings() -> IndexSettings {
         coarse_model: "m".into(),
         fine_model: "m".into(),
         analyzer: "a".into(),
+        bm25: Bm25::DEFAULT,
         origin: String::new(),
     }
 }

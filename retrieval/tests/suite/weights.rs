@@ -92,7 +92,10 @@ async fn evidence_orders_as_a_search_of_that_weight_does() {
     ] {
         let asked = request(json!({"query": query}));
         let principal = Principal::unrestricted();
-        let evidence = retriever.evidence(&asked, &principal).await.unwrap();
+        let evidence = retriever.evidence(&asked, &principal, &[]).await.unwrap();
+        let [evidence] = evidence.as_slice() else {
+            panic!("no other numbers were asked for: {evidence:?}");
+        };
         for weight in [0.0, 0.4, 1.0] {
             let found = search(&retriever, json!({"query": query, "vector_weight": weight})).await;
             let found: Vec<_> = found.fine.iter().map(|chunk| chunk.chunk_id).collect();

@@ -16,12 +16,47 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::search::ScoredChunk;
-use tributary_schemas::{Chunk, ChunkId, ChunkVectors, DocumentHeader, Filter};
+use tributary_schemas::{Chunk, ChunkId, ChunkVectors, DocumentHeader, ErrorKind, Filter};
 
 use crate::Result;
 
+/// The two numbers of BM25 (Robertson and Zaragoza, "The probabilistic relevance framework: BM25 and
+/// beyond", 2009).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bm25 {
+    /// How much a token's second, third … occurrence in a chunk adds, at least 0: at 0 it counts
+    /// once however often it is there.
+    pub k1: f32,
+    /// How much the length of a chunk counts against it, 0 to 1.
+    pub b: f32,
+}
+
+impl Bm25 {
+    /// Lucene's numbers, and those of generations of before.
+    pub const DEFAULT: Self = Self { k1: 1.2, b: 0.75 };
+    /// Beyond it nothing changes any more; a bound for typing errors.
+    pub const MAXIMUM_K1: f32 = 100.0;
+
+    /// Whether they are Lucene's.
+    pub fn is_default(&self) -> bool {
+        *self == Self::DEFAULT
+    }
+
+    /// Whether both are in their ranges.
+    pub fn is_valid(&self) -> bool {
+        (0.0..=Self::MAXIMUM_K1).contains(&self.k1) && (0.0..=1.0).contains(&self.b)
+    }
+}
+
+impl Default for Bm25 {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
 /// What a generation is created with; fixed for its life.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IndexSettings {
     /// Dimensions of the coarse vectors.
     pub coarse_dimensions: usize,
@@ -41,6 +76,9 @@ pub struct IndexSettings {
     pub fine_model: String,
     /// Hash of lexicon and analyzer that made the tokens.
     pub analyzer: String,
+    /// How tokens are weighed.
+    #[serde(default, skip_serializing_if = "Bm25::is_default")]
+    pub bm25: Bm25,
     /// Who asked for the generation and what else it is made with: a note that is opaque here.
     #[serde(default)]
     pub origin: String,
@@ -54,6 +92,27 @@ impl IndexSettings {
         } else {
             self.fine_dimensions
         }
+    }
+
+    /// Refuses what no index can be made with.
+    fn check(&self) -> Result<()> {
+        let refuse = |message: String| Err(crate::Error::new(ErrorKind::Invalid, message));
+        if self.coarse_dimensions == 0 || self.fine_dimensions == 0 {
+            return refuse("vectors need at least one dimension".to_owned());
+        }
+        if self.shared_vectors && self.coarse_dimensions != self.fine_dimensions {
+            return refuse(format!(
+                "shared vectors of {} coarse and {} fine dimensions",
+                self.coarse_dimensions, self.fine_dimensions
+            ));
+        }
+        if !self.bm25.is_valid() {
+            return refuse(format!(
+                "k1 = {} and b = {} are no numbers of BM25",
+                self.bm25.k1, self.bm25.b
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -109,7 +168,7 @@ pub struct IndexedDocument {
     pub deleted: bool,
 }
 
-/// A keyword query. BM25 with k1 = 1.2, b = 0.75, Lucene's formula.
+/// A keyword query. BM25 by Lucene's formula, with the numbers of the generation.
 #[derive(Clone, Copy, Debug)]
 pub struct KeywordQuery<'a> {
     /// Generation that is asked; the serving one for `None`.
@@ -173,7 +232,7 @@ pub struct StoredChunk {
 }
 
 /// One generation in numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GenerationStatus {
     /// Name.
     pub name: String,
@@ -240,6 +299,17 @@ pub trait SearchIndex: Send + Sync {
 
     /// Best chunks by BM25.
     async fn keyword(&self, query: KeywordQuery<'_>) -> Result<Vec<ScoredChunk>>;
+
+    /// The same with other numbers than those of the generation, for whoever looks for the best
+    /// ones. Refused with `Invalid` by an index that knows those of the generation alone.
+    async fn keyword_with(
+        &self,
+        _query: KeywordQuery<'_>,
+        _bm25: Bm25,
+    ) -> Result<Vec<ScoredChunk>> {
+        let message = "this index scores with the numbers of BM25 that it was created with";
+        Err(crate::Error::new(ErrorKind::Invalid, message))
+    }
 
     /// Best chunks by dot product.
     async fn vector(&self, query: VectorQuery<'_>) -> Result<Vec<ScoredChunk>>;

@@ -8,7 +8,9 @@ use tributary_schemas::{
     Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, ErrorKind, Filter,
 };
 use tributary_store::search_index::elasticsearch::ElasticsearchIndex;
-use tributary_store::search_index::{IndexSettings, KeywordQuery, Operation, Outcome, SearchIndex};
+use tributary_store::search_index::{
+    Bm25, IndexSettings, KeywordQuery, Operation, Outcome, SearchIndex,
+};
 
 use crate::cluster::Cluster;
 
@@ -24,6 +26,7 @@ pub fn settings() -> IndexSettings {
         coarse_model: "m".into(),
         fine_model: "m".into(),
         analyzer: "a".into(),
+        bm25: Bm25::DEFAULT,
         origin: "test".into(),
     }
 }

@@ -9,7 +9,9 @@ use tributary_models::embedders::hashing::HashingEmbedder;
 use tributary_models::{DualEmbedder, Reranker, TextRole};
 use tributary_retrieval::{Config, Models, Retriever, Serving, SharedServing};
 use tributary_schemas::{Attributes, Chunk, ChunkId, ChunkKind, DocumentHeader};
-use tributary_store::search_index::{IndexSettings, Operation, SearchIndex, SharedSearchIndex};
+use tributary_store::search_index::{
+    Bm25, IndexSettings, Operation, SearchIndex, SharedSearchIndex,
+};
 use tributary_taxonomy::{Analyzer, AnalyzerConfig, KnowledgeSets, Lexicon, SharedKnowledgeSets};
 
 pub const CONFIG: &str = include_str!("config.toml");
@@ -95,6 +97,7 @@ pub fn settings() -> IndexSettings {
         coarse_model: embedder.coarse_name().to_owned(),
         fine_model: embedder.fine_name().to_owned(),
         analyzer: analyzer().fingerprint(),
+        bm25: Bm25::DEFAULT,
         origin: String::new(),
     }
 }

@@ -179,7 +179,7 @@ impl Generations {
     /// See `SearchIndex::create`.
     pub async fn create(&self, name: &str, settings: &IndexSettings) -> Result<()> {
         let index = mapping::index_name(&self.config.index_prefix, name)?;
-        check_settings(settings)?;
+        settings.check()?;
         let what = format!("cannot create generation `{name}`");
         let body = Body::json(&mapping::index_body(&self.config, name, &index, settings))?;
         let request = Request {
@@ -354,21 +354,4 @@ impl Generations {
         };
         Ok(generations.into_iter().enumerate().map(status).collect())
     }
-}
-
-fn check_settings(settings: &IndexSettings) -> Result<()> {
-    if settings.coarse_dimensions == 0 || settings.fine_dimensions == 0 {
-        return Err(Error::new(
-            ErrorKind::Invalid,
-            "vectors need at least one dimension",
-        ));
-    }
-    if settings.shared_vectors && settings.coarse_dimensions != settings.fine_dimensions {
-        let message = format!(
-            "shared vectors of {} coarse and {} fine dimensions",
-            settings.coarse_dimensions, settings.fine_dimensions
-        );
-        return Err(Error::new(ErrorKind::Invalid, message));
-    }
-    Ok(())
 }

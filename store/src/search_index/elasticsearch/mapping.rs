@@ -276,7 +276,7 @@ pub fn index_body(
             "gc_deletes": format!("{}s", config.delete_memory_seconds),
             "translog": {"durability": durability},
             "max_result_window": LARGEST_WINDOW,
-            "similarity": {"default": {"type": "BM25", "k1": 1.2, "b": 0.75}},
+            "similarity": {"default": {"type": "BM25", "k1": settings.bm25.k1, "b": settings.bm25.b}},
         }},
         "mappings": mappings(config, settings, json!(meta)),
     })

@@ -4,7 +4,7 @@
 //!
 //! Formula (Lucene's `BM25Similarity`, with the constant factor k1 + 1 kept): Σ over tokens of
 //! `idf · tf · (k1 + 1) / (tf + k1 · (1 − b + b · length / average))`, `idf = ln(1 + (N − n + ½) /
-//! (n + ½))`, k1 = 1.2, b = 0.75, lengths rounded as Lucene does to one byte. N, n and the average
+//! (n + ½))`, k1 and b those of the generation, lengths rounded as Lucene does to one byte. N, n and the average
 //! are those of the whole index and, as in Lucene, count deleted documents until a merge has
 //! dropped them.
 
@@ -22,9 +22,7 @@ use super::bitmap::{Bitmap, bits};
 use super::snapshot::{Segment, Snapshot};
 use super::text::{self, Fields};
 use super::top::{Scored, Top};
-
-const K1: f32 = 1.2;
-const B: f32 = 0.75;
+use crate::search_index::Bm25;
 
 /// Documents whose sums are held at once: 32 KB, the first-level cache.
 const WINDOW: usize = 1 << 13;
@@ -64,19 +62,26 @@ struct Scoring {
     norms: [f32; 256],
 }
 
+/// What is looked for, and how its tokens are weighed.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// Ready tokens.
+    pub tokens: &'a [String],
+    /// The numbers of BM25.
+    pub bm25: Bm25,
+    /// Hits at most.
+    pub limit: usize,
+}
+
 /// Best chunks of those that the filter lets through.
-pub fn search(
-    snapshot: &Snapshot,
-    tokens: &[String],
-    filter: &Filter,
-    limit: usize,
-) -> Result<Vec<ScoredChunk>> {
-    if limit == 0 || tokens.is_empty() {
+pub fn search(snapshot: &Snapshot, asked: Asked<'_>, filter: &Filter) -> Result<Vec<ScoredChunk>> {
+    let limit = asked.limit;
+    if limit == 0 || asked.tokens.is_empty() {
         return Ok(Vec::new());
     }
     let allowed = snapshot.allowed(filter)?;
     let failed = |error: tantivy::TantivyError| text::failure("cannot search by keyword", &error);
-    let scoring = Scoring::new(snapshot, tokens).map_err(failed)?;
+    let scoring = Scoring::new(snapshot, asked).map_err(failed)?;
     let by_chunk = |left: u32, right: u32| snapshot.chunk_id(left).cmp(&snapshot.chunk_id(right));
     let mut top = Top::new(limit.min(allowed.count), f32::MIN_POSITIVE);
     for (segment, documents) in snapshot.segments.iter().zip(&allowed.documents) {
@@ -90,11 +95,11 @@ pub fn search(
 /// Scores of given chunks; those that do not exist or have no token are left out.
 pub fn score(
     snapshot: &Snapshot,
-    tokens: &[String],
+    asked: Asked<'_>,
     candidates: &[ChunkId],
-    limit: usize,
 ) -> Result<Vec<ScoredChunk>> {
-    if limit == 0 || tokens.is_empty() {
+    let limit = asked.limit;
+    if limit == 0 || asked.tokens.is_empty() {
         return Ok(Vec::new());
     }
     let mut documents: Vec<u32> = candidates
@@ -104,7 +109,7 @@ pub fn score(
     documents.sort_unstable();
     documents.dedup();
     let failed = |error: tantivy::TantivyError| text::failure("cannot score by keyword", &error);
-    let scoring = Scoring::new(snapshot, tokens).map_err(failed)?;
+    let scoring = Scoring::new(snapshot, asked).map_err(failed)?;
     let by_chunk = |left: u32, right: u32| snapshot.chunk_id(left).cmp(&snapshot.chunk_id(right));
     let mut top = Top::new(limit.min(documents.len()), f32::MIN_POSITIVE);
     let mut rest = &documents[..];
@@ -134,10 +139,11 @@ fn hits(snapshot: &Snapshot, scored: Vec<Scored>) -> Vec<ScoredChunk> {
 }
 
 impl Scoring {
-    fn new(snapshot: &Snapshot, tokens: &[String]) -> tantivy::Result<Self> {
+    fn new(snapshot: &Snapshot, asked: Asked<'_>) -> tantivy::Result<Self> {
+        let Bm25 { k1, b } = asked.bm25;
         let statistics = snapshot.statistics;
         let average = statistics.tokens as f32 / statistics.documents.max(1) as f32;
-        let mut tokens: Vec<&String> = tokens.iter().collect();
+        let mut tokens: Vec<&String> = asked.tokens.iter().collect();
         tokens.sort_unstable();
         let mut terms = Vec::new();
         for same in tokens.chunk_by(|left, right| left == right) {
@@ -152,13 +158,13 @@ impl Scoring {
                 );
             }
             if found_in > 0 {
-                let weight = idf(found_in, statistics.documents) * (K1 + 1.0) * same.len() as f32;
+                let weight = idf(found_in, statistics.documents) * (k1 + 1.0) * same.len() as f32;
                 terms.push(QueryTerm { term, weight });
             }
         }
         let norms = std::array::from_fn(|id| {
             let length = FieldNormReader::id_to_fieldnorm(id as u8) as f32;
-            K1 * (1.0 - B + B * length / average.max(f32::MIN_POSITIVE))
+            k1 * (1.0 - b + b * length / average.max(f32::MIN_POSITIVE))
         });
         Ok(Self { terms, norms })
     }

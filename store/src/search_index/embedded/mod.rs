@@ -69,7 +69,7 @@ pub(crate) use self::serving::{check as check_serving, forget as forget_serving}
 use self::snapshot::Snapshot;
 pub use self::verify::{IndexDamage, Remedy};
 use super::{
-    GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
+    Bm25, GenerationStatus, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome,
     SearchIndex, StoredChunk, VectorQuery, WindowQuery,
 };
 use crate::Result;
@@ -274,6 +274,29 @@ impl EmbeddedIndex {
         .await
     }
 
+    /// BM25 with the numbers of the generation, or with others.
+    async fn by_keyword(
+        &self,
+        query: KeywordQuery<'_>,
+        other: Option<Bm25>,
+    ) -> Result<Vec<ScoredChunk>> {
+        let (tokens, limit) = (query.tokens.to_vec(), query.limit);
+        let candidates = query.candidates.map(<[ChunkId]>::to_vec);
+        let filter = query.filter.clone();
+        self.reading(query.generation, move |generation| {
+            let asked = keyword::Asked {
+                tokens: &tokens,
+                bm25: other.unwrap_or(generation.settings().bm25),
+                limit,
+            };
+            match &candidates {
+                Some(candidates) => keyword::score(&generation.snapshot(), asked, candidates),
+                None => keyword::search(&generation.snapshot(), asked, &filter),
+            }
+        })
+        .await
+    }
+
     /// The same with one generation.
     async fn with<T: Send + 'static>(
         &self,
@@ -331,7 +354,7 @@ impl Inner {
 
     fn create(&self, name: &str, settings: &IndexSettings) -> Result<()> {
         check_name(name)?;
-        check_settings(settings)?;
+        settings.check()?;
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let existing = match self.generation(name) {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -482,22 +505,11 @@ impl SearchIndex for EmbeddedIndex {
     }
 
     async fn keyword(&self, query: KeywordQuery<'_>) -> Result<Vec<ScoredChunk>> {
-        let (tokens, limit) = (query.tokens.to_vec(), query.limit);
-        match query.candidates.map(<[ChunkId]>::to_vec) {
-            Some(candidates) => {
-                self.query(query.generation, move |snapshot| {
-                    keyword::score(snapshot, &tokens, &candidates, limit)
-                })
-                .await
-            }
-            None => {
-                let filter = query.filter.clone();
-                self.query(query.generation, move |snapshot| {
-                    keyword::search(snapshot, &tokens, &filter, limit)
-                })
-                .await
-            }
-        }
+        self.by_keyword(query, None).await
+    }
+
+    async fn keyword_with(&self, query: KeywordQuery<'_>, bm25: Bm25) -> Result<Vec<ScoredChunk>> {
+        self.by_keyword(query, Some(bm25)).await
     }
 
     async fn vector(&self, query: VectorQuery<'_>) -> Result<Vec<ScoredChunk>> {
@@ -683,23 +695,6 @@ fn check_name(name: &str) -> Result<()> {
         let message = format!("`{name}` is no name for a generation");
         return Err(Error::new(ErrorKind::Invalid, message)
             .with_hint("use letters, digits, dots, hyphens and underscores"));
-    }
-    Ok(())
-}
-
-fn check_settings(settings: &IndexSettings) -> Result<()> {
-    if settings.coarse_dimensions == 0 || settings.fine_dimensions == 0 {
-        return Err(Error::new(
-            ErrorKind::Invalid,
-            "vectors need at least one dimension",
-        ));
-    }
-    if settings.shared_vectors && settings.coarse_dimensions != settings.fine_dimensions {
-        let message = format!(
-            "shared vectors of {} coarse and {} fine dimensions",
-            settings.coarse_dimensions, settings.fine_dimensions
-        );
-        return Err(Error::new(ErrorKind::Invalid, message));
     }
     Ok(())
 }

@@ -2,16 +2,72 @@
 
 use super::*;
 
-/// "BM25 with k1 = 1.2, b = 0.75, Lucene's formula"; texts are short, where lengths are not
-/// rounded.
+/// Short, where lengths are not rounded.
+const TEXTS: [&str; 5] = ["a b c", "a a d", "b c d e f g", "a", "x y z a b"];
+
+/// "BM25 by Lucene's formula", with its numbers.
 pub async fn keyword_scores_follow_bm25(index: &dyn SearchIndex) {
-    fresh(index, "bm25").await;
-    let texts = ["a b c", "a a d", "b c d e f g", "a", "x y z a b"];
+    scored_with(index, "bm25", Bm25::DEFAULT).await;
+}
+
+/// "With the numbers of the generation."
+pub async fn a_generation_scores_with_its_own_numbers(index: &dyn SearchIndex) {
+    scored_with(index, "gentle", Bm25 { k1: 0.4, b: 0.3 }).await;
+    scored_with(index, "presence", Bm25 { k1: 0.0, b: 1.0 }).await;
+    scored_with(index, "lucene", Bm25::DEFAULT).await;
+}
+
+/// "The same with other numbers", where the index knows more than those of the generation.
+pub async fn other_numbers_are_tried_or_refused(index: &dyn SearchIndex) {
+    let other = Bm25 { k1: 2.0, b: 0.1 };
+    scored_with(index, "other", other).await;
+    let expected = keyword(index, "a b", &Filter::default(), ALL).await;
+    scored_with(index, "asked", Bm25::DEFAULT).await;
+    let asked = KeywordQuery {
+        generation: None,
+        tokens: &tokens("a b"),
+        filter: &Filter::default(),
+        candidates: None,
+        limit: ALL,
+    };
+    match index.keyword_with(asked, other).await {
+        Ok(found) => assert_eq!(found, expected),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::Invalid, "{error}"),
+    }
+}
+
+/// "Refuses what no index can be made with."
+pub async fn numbers_out_of_range_make_no_generation(index: &dyn SearchIndex) {
+    for (k1, b) in [
+        (-0.1, 0.5),
+        (1.2, 1.1),
+        (f32::NAN, 0.5),
+        (f32::INFINITY, 0.5),
+    ] {
+        let settings = IndexSettings {
+            bm25: Bm25 { k1, b },
+            ..shared_settings()
+        };
+        let refused = index.create("odd", &settings).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Invalid, "{k1} {b}: {refused}");
+    }
+}
+
+/// Builds a generation of [`TEXTS`] with these numbers and compares every score with the formula.
+async fn scored_with(index: &dyn SearchIndex, name: &str, bm25: Bm25) {
+    let settings = IndexSettings {
+        bm25,
+        ..shared_settings()
+    };
+    index.create(name, &settings).await.unwrap();
+    index.promote(name).await.unwrap();
+    let texts = TEXTS;
     let documents = texts
         .iter()
         .enumerate()
         .map(|(id, text)| replace(header(&format!("d{id}"), 1), &[(id as u128, text)]));
-    apply(index, "bm25", documents.collect()).await;
+    apply(index, name, documents.collect()).await;
+    let (k1, b) = (f64::from(bm25.k1), f64::from(bm25.b));
     let average =
         texts.iter().map(|text| tokens(text).len()).sum::<usize>() as f64 / texts.len() as f64;
     let count = |text: &str, token: &str| {
@@ -21,8 +77,11 @@ pub async fn keyword_scores_follow_bm25(index: &dyn SearchIndex) {
         let holders = texts.iter().filter(|text| count(text, token) > 0.0).count() as f64;
         let idf = (1.0 + (texts.len() as f64 - holders + 0.5) / (holders + 0.5)).ln();
         let frequency = count(text, token);
-        idf * frequency * 2.2
-            / (frequency + 1.2 * (0.25 + 0.75 * tokens(text).len() as f64 / average))
+        if frequency == 0.0 {
+            return 0.0;
+        }
+        idf * frequency * (k1 + 1.0)
+            / (frequency + k1 * (1.0 - b + b * tokens(text).len() as f64 / average))
     };
     let hits = keyword(index, "a b", &Filter::default(), ALL).await;
     assert_eq!(ids(&hits), set([0, 1, 2, 3, 4]));
@@ -31,7 +90,7 @@ pub async fn keyword_scores_follow_bm25(index: &dyn SearchIndex) {
         let expected = score(text, "a") + score(text, "b");
         assert!(
             (f64::from(hit.score) - expected).abs() < 1e-4,
-            "{text}: {} instead of {expected}",
+            "{name}, {text}: {} instead of {expected}",
             hit.score
         );
     }

@@ -18,8 +18,8 @@ use tributary_schemas::{
     Attributes, Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, ErrorKind, Filter,
 };
 use tributary_store::search_index::{
-    IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome, SearchIndex, VectorField,
-    VectorQuery,
+    Bm25, IndexSettings, IndexedDocument, KeywordQuery, Operation, Outcome, SearchIndex,
+    VectorField, VectorQuery,
 };
 
 /// Makes a test of every promise. The scene has `start(name)`, which gives none where it cannot be
@@ -33,7 +33,7 @@ macro_rules! every_promise {
             vectors: vectors_of_another_dimension_are_invalid, stored_vectors_are_kept_when_none_are_given, vectors_come_back_unchanged, vector_scores_are_dot_products, separate_fine_vectors_are_searched;
             windows: the_nearest_window_of_each_candidate_is_found, windows_live_as_long_as_their_chunk, a_generation_without_windows_leaves_them_out, windows_have_the_dimensions_of_tier_2;
             filters: filters_let_through_what_they_name, filters_fail_closed, rights_hold_inside_every_query, levels_of_chunks_hold_beside_those_of_their_documents, a_filter_by_picture_finds_chunks_that_show_it, a_filter_by_kind_finds_chunks_of_that_kind_only, filters_apply_before_the_limit;
-            keywords: keyword_scores_follow_bm25, a_repeated_token_counts_twice, rare_and_unknown_tokens, unicode_tokens_and_ids_survive;
+            keywords: keyword_scores_follow_bm25, a_generation_scores_with_its_own_numbers, other_numbers_are_tried_or_refused, numbers_out_of_range_make_no_generation, a_repeated_token_counts_twice, rare_and_unknown_tokens, unicode_tokens_and_ids_survive;
             tiers: limits_are_kept, equal_scores_are_ordered_by_chunk, keyword_tiers_agree, vector_tiers_agree, candidates_that_do_not_exist_are_left_out;
             reads: fetched_chunks_are_as_written, documents_are_listed_in_pages, chunks_are_listed_with_their_documents;
         }
@@ -69,6 +69,7 @@ fn shared_settings() -> IndexSettings {
         coarse_model: "test/1".into(),
         fine_model: "test/1".into(),
         analyzer: "spaces".into(),
+        bm25: Bm25::DEFAULT,
         origin: String::new(),
     }
 }
