@@ -2,6 +2,7 @@
 //! process starts for itself.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -12,7 +13,7 @@ use tributary_query_api::http::backup::BYTES_HEADER;
 use tributary_query_api::readiness::Readiness;
 use tributary_schemas::ask::AskEvent;
 use tributary_schemas::{Error, ErrorKind};
-use tributary_store::data_folder;
+use tributary_store::data_folder::{self, Guest};
 
 use crate::app::LocalServer;
 use crate::args::{Global, Key, Service};
@@ -25,8 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Longest pause before it is.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// How long a folder that another process has is waited for: its server may be about to answer.
-const STARTING: Duration = Duration::from_secs(10);
-const STARTING_LOOK: Duration = Duration::from_millis(200);
+pub const STARTING: Duration = Duration::from_secs(10);
+/// Pause between two tries to open it.
+pub const STARTING_LOOK: Duration = Duration::from_millis(200);
 
 /// A connection; with its own server if none was running.
 pub struct Client {
@@ -36,6 +38,8 @@ pub struct Client {
     trust: Trust,
     /// Stops when the client goes.
     local: Option<LocalServer>,
+    /// Keeps the server of another verb.
+    guest: Option<Guest>,
 }
 
 impl Client {
@@ -43,9 +47,12 @@ impl Client {
     pub fn connect(global: &Global, config: &Config, services: &[Service]) -> Result<Self> {
         let until = Instant::now() + STARTING;
         let local = loop {
+            // Before it is looked for: it may be that of a verb that is about to end.
+            let guest = Guest::of(Path::new(&config.store.data_folder));
             if let Some(running) = Self::of_running_server(global, config) {
-                return Ok(running);
+                return Ok(Self { guest, ..running });
             }
+            drop(guest);
             match LocalServer::start(config, services) {
                 // A server that is starting there, or a verb that is about to end.
                 Err(error) if is_in_use(&error) && Instant::now() < until => {
@@ -68,7 +75,7 @@ impl Client {
             let trust = Trust::named(global.ca_file.as_ref());
             return Some(Self::to(base_of(url), global.key.clone(), trust));
         }
-        let folder = std::path::Path::new(&config.store.data_folder);
+        let folder = Path::new(&config.store.data_folder);
         let server = data_folder::running_server(folder)?;
         let key = global.key.clone().or_else(|| folder_key(config));
         Some(Self::to(server.url, key, Trust::OwnServer))
@@ -93,6 +100,7 @@ impl Client {
             key,
             trust,
             local: None,
+            guest: None,
         }
     }
 
@@ -121,8 +129,9 @@ impl Client {
         self.local.is_some()
     }
 
-    /// Stops a server of our own and waits for what is in progress.
+    /// Stops a server of our own and waits for what is in progress, or lets that of another verb go.
     pub fn close(mut self) -> Result<()> {
+        drop(self.guest.take());
         self.local.take().map_or(Ok(()), LocalServer::stop)
     }
 
@@ -338,7 +347,7 @@ fn hint(base: &str, why: &str) -> Option<&'static str> {
 
 /// Who may read the data folder may do everything on its server: shows what lies there for that.
 pub fn folder_key(config: &Config) -> Option<Key> {
-    let folder = std::path::Path::new(&config.store.data_folder);
+    let folder = Path::new(&config.store.data_folder);
     let token = data_folder::read_backup_token(folder);
     // Who may not read it needs a key of their own, and is told so by the server.
     token.ok().flatten()?.parse().ok()
@@ -481,7 +490,8 @@ pub fn require(text: &str, what: &str) -> Result<()> {
     }
 }
 
-fn is_in_use(error: &anyhow::Error) -> bool {
+/// Whether another process has the data folder.
+pub fn is_in_use(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<Error>()
         .is_some_and(data_folder::is_in_use)

@@ -6,6 +6,7 @@
 //! <data>/
 //!   tributary.json     {"format": 1, "id": "<32 hexadecimal digits>"}, written once
 //!   lock               held (advisory) by the one process that writes, or shared by several; holds a pid for messages
+//!   guests.lock        held by verbs that talk to the server of another verb, which waits for them
 //!   server.json        {"url": "http://…", "pid": N} while a server runs; stale after a crash: server.lock decides
 //!   parts.json         folders of log and index that must be there, see `parts`
 //!   blob-store.json    the marker of the folder of blobs, see `blobs`
@@ -212,6 +213,45 @@ pub fn running_server(path: &Path) -> Option<ServerAddress> {
         return None;
     }
     serde_json::from_slice(&files::read(path.join("server.json")).ok()?).ok()
+}
+
+/// Whoever talks to the server of a folder and relies on it for more than one request: a server
+/// that lives with a verb stays for as long as there is one.
+#[derive(Debug)]
+pub struct Guest(#[expect(dead_code, reason = "the lock goes with the file")] File);
+
+impl Guest {
+    /// `None` where the server is about to go, or this user may not write into the folder.
+    pub fn of(path: &Path) -> Option<Self> {
+        // Where none ever ran there is nothing to keep, and maybe no data folder.
+        path.join("server.lock").exists().then_some(())?;
+        let lock = guest_lock(path).ok()?;
+        lock.try_lock_shared().ok().map(|()| Self(lock))
+    }
+}
+
+fn guest_lock(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    options.open(path.join("guests.lock"))
+}
+
+/// For the server of a verb that is done: lets nobody find it any more, and waits until its guests
+/// have left, `waiting` being called at each look. What it returns keeps others out until it is
+/// dropped.
+pub fn let_guests_leave(path: &Path, mut waiting: impl FnMut()) -> Option<File> {
+    let is_ours = running_server(path).is_some_and(|server| server.pid == std::process::id());
+    if !is_ours {
+        return None;
+    }
+    if let Err(error) = fs::remove_file(path.join("server.json")) {
+        tracing::warn!(%error, "cannot remove server.json");
+    }
+    let lock = guest_lock(path).ok()?;
+    while let Err(TryLockError::WouldBlock) = lock.try_lock() {
+        waiting();
+    }
+    Some(lock)
 }
 
 /// What the server of this folder wants to be shown before it gives a backup; `None` where no

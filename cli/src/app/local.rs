@@ -2,19 +2,28 @@
 //! with the verb.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use tokio_util::sync::CancellationToken;
 use tributary_query_api::tls::TlsConfig;
+use tributary_store::data_folder;
 
 use super::App;
 use crate::args::Service;
 use crate::config::Config;
+use crate::print;
+
+/// How long nothing is said of waiting for another verb.
+const SILENT_WAIT: Duration = Duration::from_secs(2);
+const GUEST_LOOK: Duration = Duration::from_millis(50);
 
 /// A server on a free loopback port, in a thread.
 pub struct LocalServer {
+    folder: PathBuf,
     url: String,
     shutdown: CancellationToken,
     thread: Option<JoinHandle<Result<()>>>,
@@ -26,6 +35,7 @@ impl LocalServer {
         let (mut config, services) = (config.clone(), services.to_vec());
         // Nobody else talks to it, and its name is none that a certificate is for.
         config.query_api.server.tls = TlsConfig::default();
+        let folder = PathBuf::from(&config.store.data_folder);
         let (sender, receiver) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             super::block_on(async {
@@ -48,6 +58,7 @@ impl LocalServer {
         });
         let (url, shutdown) = receiver.recv().context("the server thread ended early")??;
         Ok(Self {
+            folder,
             url,
             shutdown,
             thread: Some(thread),
@@ -59,8 +70,19 @@ impl LocalServer {
         &self.url
     }
 
-    /// Stops it and waits for what is in progress.
+    /// Stops it once no other verb relies on it, and waits for what is in progress.
     pub fn stop(mut self) -> Result<()> {
+        let begun = Instant::now();
+        let mut is_told = false;
+        let _closed = data_folder::let_guests_leave(&self.folder, || {
+            if begun.elapsed() > SILENT_WAIT && !is_told {
+                print::note(
+                    "another command still uses the server of this one; waiting for it to end",
+                );
+                is_told = true;
+            }
+            std::thread::sleep(GUEST_LOOK);
+        });
         self.shutdown.cancel();
         self.thread.take().map_or(Ok(()), |thread| {
             thread

@@ -12,7 +12,7 @@ use tributary_schemas::search::{SearchRequest, SearchResponse};
 use super::{callers, keys, publish, search};
 use crate::app::{self, App};
 use crate::args::{Global, Run, Service};
-use crate::client::{Client, folder_key};
+use crate::client::{Client, STARTING, STARTING_LOOK, folder_key, is_in_use};
 use crate::config::Config;
 use crate::memory;
 use crate::print::{self, Outcome};
@@ -28,7 +28,7 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
     memory::give_large_pieces_back();
     app::block_on(async {
         let signals = StopSignals::listen()?;
-        let app = App::start(config, &run.services, run.listen).await?;
+        let app = start(config, run).await?;
         tokio::spawn(stop_on_signal(signals, app.shutdown()));
         let services: Vec<String> = run.services.iter().map(ToString::to_string).collect();
         print::note(&format!(
@@ -56,6 +56,27 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
     })?;
     print::note("stopped; nothing was lost");
     Ok(Outcome::Done)
+}
+
+/// Starts, once a verb that has the folder is done: it has it for seconds.
+async fn start(config: &Config, run: &Run) -> Result<App> {
+    let until = Instant::now() + STARTING;
+    let mut is_told = false;
+    loop {
+        match App::start(config, &run.services, run.listen).await {
+            Err(error) if is_in_use(&error) && Instant::now() < until => {
+                if !is_told {
+                    print::note(&format!(
+                        "{error}; waiting for it, {} s at most",
+                        STARTING.as_secs()
+                    ));
+                    is_told = true;
+                }
+                tokio::time::sleep(STARTING_LOOK).await;
+            }
+            started => return started,
+        }
+    }
 }
 
 /// Who is let in, and the first key where there is none yet for a server of queries.

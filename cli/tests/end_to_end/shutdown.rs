@@ -109,6 +109,27 @@ fn a_verb_waits_for_a_folder_that_is_about_to_be_free() {
 }
 
 #[test]
+fn verbs_at_once_share_a_server_until_the_last_is_done() {
+    let workspace = Workspace::new();
+    for (number, verb) in ["a", "b", "c"].iter().enumerate() {
+        for document in 0..20 * (number + 1) {
+            let text = format!("# Note {document}\n\nThe okapi {document} of {verb} hides.");
+            workspace.write(&format!("{verb}/{document}.md"), text);
+        }
+    }
+    std::thread::scope(|scope| {
+        for verb in ["a", "b", "c"] {
+            let workspace = &workspace;
+            scope.spawn(move || {
+                let run = workspace.run(["publish", verb, "--source", verb, "--wait"]);
+                assert_eq!(run.code, 0, "{run:?}");
+            });
+        }
+    });
+    assert_eq!(workspace.found("okapi").len(), 10);
+}
+
+#[test]
 fn the_address_of_a_server_that_was_killed_is_not_believed() {
     let workspace = Workspace::new();
     let mut server = workspace.start();
