@@ -83,6 +83,14 @@ pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A condition that is empty by mistake, such as an unset variable of a shell, would be none.
+fn not_empty(text: &str) -> Result<String, String> {
+    match text.trim().is_empty() {
+        true => Err("it is empty".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
 /// `documents list`.
 #[derive(Debug, Args)]
 pub struct ListDocuments {
@@ -163,16 +171,16 @@ pub enum DeadLetters {
 #[derive(Debug, Default, Args)]
 pub struct LetterConditions {
     /// Only those whose document is of this source
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = not_empty)]
     pub source: Option<String>,
     /// Only those that this stage gave up: ingest, chunk, embed, index, reindex
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = not_empty)]
     pub stage: Option<String>,
     /// Only those of this kind: invalid, unsupported, corrupt, not_found, denied, timeout, internal
     #[arg(long, hide_possible_values = true, value_parser = one_of(ErrorKind::ALL.map(ErrorKind::as_str)))]
     pub kind: Option<String>,
     /// Only those with this text in the reason
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = not_empty)]
     pub reason: Option<String>,
 }
 
@@ -195,6 +203,7 @@ pub struct ListDeadLetters {
 pub struct DeadLetterIds {
     /// Dead letter ids
     #[arg(
+        value_parser = not_empty,
         required_unless_present_any = ["all", "source", "stage", "kind", "reason"],
         conflicts_with_all = ["all", "source", "stage", "kind", "reason"]
     )]

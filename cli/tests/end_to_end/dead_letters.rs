@@ -56,6 +56,9 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
     workspace
         .run(["dead-letters", "drop", "--source", "files", invalid])
         .refused(2, &["--source"]);
+    workspace
+        .run(["dead-letters", "drop", "--reason", " "])
+        .refused(2, &["it is empty"]);
     let none = [
         "dead-letters",
         "drop",
