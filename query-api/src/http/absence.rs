@@ -5,35 +5,37 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use actix_web::http::StatusCode;
 use tributary_retrieval::Principal;
 use tributary_schemas::search::TierSummary;
 
 /// Longer than almost every answer of this kind takes, so that nearly all leave at the first step.
 const STEP: Duration = Duration::from_millis(50);
 
+const NOT_FOUND: u16 = 404;
+
 /// Waits before an answer with this status leaves, if it says that something is not there.
-pub async fn before_leaving(principal: &Principal, status: StatusCode, started: Instant) {
-    if status == StatusCode::NOT_FOUND {
+pub async fn before_leaving(principal: &Principal, status: u16, started: Instant) {
+    if status == NOT_FOUND {
         until_the_next_step(principal, started).await;
     }
 }
 
 /// The same for a search in named documents that found nothing; the times that it says of itself
-/// become those of the step.
+/// become those of the step. Whether anything was to be hidden.
 pub async fn of_named(
     principal: &Principal,
     started: Instant,
     took_ms: &mut f64,
     stages: &mut BTreeMap<String, TierSummary>,
-) {
+) -> bool {
     if principal.viewer.is_none() {
-        return;
+        return false;
     }
     until_the_next_step(principal, started).await;
     let elapsed = started.elapsed().as_nanos();
     *took_ms = (elapsed / STEP.as_nanos()) as f64 * STEP.as_secs_f64() * 1000.0;
     stages.values_mut().for_each(|stage| stage.ms = 0.0);
+    true
 }
 
 /// Waits until a whole number of steps has passed since the question came.

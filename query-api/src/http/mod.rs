@@ -1,7 +1,7 @@
 //! The HTTP interface: one file per resource. [`routes`] is the list of all paths, each with the
 //! [`Right`] that it needs.
 
-mod absence;
+pub(crate) mod absence;
 pub mod ask;
 pub mod audit;
 pub mod backup;

@@ -309,7 +309,7 @@ async fn admitted(
         |error| error.as_response_error().status_code(),
         ServiceResponse::status,
     );
-    absence::before_leaving(&principal, status, started).await;
+    absence::before_leaving(&principal, status.as_u16(), started).await;
     visit.end(status);
     call.answered(status);
     match watched::answer(answered?, call, admission) {

@@ -69,8 +69,12 @@ pub(crate) async fn find(
         state.retriever.search(&wanted, principal).await?
     };
     if wanted.filter.document_ids.is_some() && outcome.response.hits.is_empty() {
-        let SearchResponse { took_ms, tiers, .. } = &mut outcome.response;
-        absence::of_named(principal, started, took_ms, tiers).await;
+        let response = &mut outcome.response;
+        let (took_ms, tiers) = (&mut response.took_ms, &mut response.tiers);
+        if absence::of_named(principal, started, took_ms, tiers).await {
+            let traces = response.traces.iter_mut().flatten();
+            traces.for_each(|trace| trace.ms = 0.0);
+        }
     }
     state.metrics.observe_search(&outcome.response);
     let images = outcome

@@ -2,6 +2,7 @@
 //! caller.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -15,6 +16,7 @@ use tributary_retrieval::Principal;
 
 use super::{Reply, resources, tools};
 use crate::audit::{self, Trail};
+use crate::http::absence;
 use crate::http::trace::Progress;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
@@ -67,6 +69,13 @@ impl Engine {
         match &self.progress {
             Some(progress) => progress.during(work).await,
             None => work.await,
+        }
+    }
+
+    /// See [`absence`].
+    async fn even_out<T>(&self, answered: &Result<T, Problem>, started: Instant) {
+        if let Err(problem) = answered {
+            absence::before_leaving(&self.principal, problem.code().status(), started).await;
         }
     }
 
@@ -135,6 +144,7 @@ impl ServerHandler for Engine {
             context: &context,
             steps: 0.0,
         };
+        let started = Instant::now();
         let arguments = request.arguments.unwrap_or_default();
         // On the heap: all tools together are large.
         let called = Box::pin(tools::call(self, &tool.name, arguments, reporter));
@@ -142,6 +152,7 @@ impl ServerHandler for Engine {
             answered = audit::within(self.trail.clone(), called) => answered,
             () = context.ct.cancelled() => Err(Problem::new(Code::Timeout, "the call was cancelled")),
         };
+        self.even_out(&answered, started).await;
         Ok(self.result(answered).into())
     }
 
@@ -170,8 +181,10 @@ impl ServerHandler for Engine {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        let started = Instant::now();
         let read = resources::read(self, &request.uri);
         let read = audit::within(self.trail.clone(), read).await;
+        self.even_out(&read, started).await;
         read.map(Into::into)
             .map_err(|problem| protocol_error(self, &problem))
     }
