@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tributary_schemas::search::{FamilyMember, FoldLimits, Passage};
-use tributary_schemas::{Attributes, ChunkId, Error, ErrorKind, Filter, Result};
+use tributary_schemas::{Attributes, ChunkId, Error, ErrorKind, Filter, Lineage, Result};
 use tributary_store::search_index::{IndexedDocument, SearchIndex};
 
 use crate::{families, hits, leaving};
@@ -36,6 +36,8 @@ pub struct DocumentView {
     pub source_path: String,
     /// Title.
     pub title: String,
+    /// What it was made with in the serving generation.
+    pub lineage: Option<Lineage>,
     /// The newer edition for which it steps aside, where the caller may see all there is.
     pub superseded_by: Option<String>,
     /// Links of its pictures in their order, each once.
@@ -118,6 +120,7 @@ pub async fn view(
         false => Default::default(),
     };
     Ok(Some(DocumentView {
+        lineage: Some(own.document.lineage),
         superseded_by: superseded_by.filter(|_| filter.is_unrestricted()),
         attributes: leaving::told(&own.document.attributes, filter),
         metadata,

@@ -11,7 +11,7 @@ use tributary_schemas::document::TABLES_DATABASE;
 use tributary_schemas::search::{FamilyMember, Passage};
 use tributary_schemas::unmet::UnmetFilter;
 use tributary_schemas::{
-    Attributes, DocumentSort, DocumentState, Error, ErrorKind, Labels, State, Viewer,
+    Attributes, DocumentSort, DocumentState, Error, ErrorKind, Labels, Lineage, State, Viewer,
 };
 use tributary_store::manifest::Standing;
 use tributary_store::manifest::documents::{self, Documents};
@@ -177,6 +177,10 @@ pub struct DocumentDetail {
     /// server, such as `/v1/images/…`. Those of as many chunks as a page has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pictures: Vec<String>,
+    /// What it was made with where it can be found: after a rollback not what the last attempt was
+    /// made with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_with: Option<Lineage>,
     /// The document whose chunks stand for this one's: an exact duplicate is stored once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<String>,
@@ -417,6 +421,7 @@ fn detail(summary: DocumentSummary, view: DocumentView, with_passages: bool) -> 
             .iter()
             .map(|link| images::link(link))
             .collect(),
+        made_with: view.lineage,
         duplicate_of: view.duplicate_of,
         superseded_by: view.superseded_by,
         family: view.family,

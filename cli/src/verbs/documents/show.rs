@@ -62,7 +62,8 @@ fn text(detail: &DocumentDetail) -> String {
         detail.superseded_by.as_deref().unwrap_or(""),
     );
     page.list("family", detail.family.iter().map(member));
-    page.list("made with", last.lineage.iter().flat_map(lineage));
+    let made_with = detail.made_with.as_ref().or(last.lineage.as_ref());
+    page.list("made with", made_with.into_iter().flat_map(lineage));
     page.list("stages", stages(last));
     page.passages(detail.passages.as_deref().unwrap_or_default());
     page.lines.join("\n")
