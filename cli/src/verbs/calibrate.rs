@@ -26,7 +26,7 @@ pub fn run(global: &Global, config: &Config, calibrate: &EvalCalibrate) -> Resul
         tell_left_out(&set);
         let set = halved(set, calibrate.limit);
         let config = own_config(config, None, &own_folder.path.join(&set.name));
-        let added = in_pipeline(&set, &config, async |pipeline, _| {
+        let added = in_pipeline(&set, &config, &[], async |pipeline, _| {
             collection.add(&set, &pipeline, &Bars::default()).await
         });
         app::block_on(added)?;

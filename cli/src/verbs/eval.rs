@@ -84,7 +84,7 @@ fn limited(mut set: EvaluationSet, limit: Option<usize>) -> EvaluationSet {
 }
 
 async fn evaluate(set: &EvaluationSet, config: &Config, eval: &EvalRun) -> Result<Report> {
-    in_pipeline(set, config, async |pipeline, parts| {
+    in_pipeline(set, config, &[], async |pipeline, parts| {
         let evidence_within = eval.top_k.get().min(pipeline.top_k);
         let mut settings = settings(config, parts);
         if let Some(settings) = settings.as_object_mut() {
@@ -117,6 +117,7 @@ fn asked(eval: &EvalRun, top_k: usize) -> Value {
 pub(super) async fn in_pipeline<T>(
     set: &EvaluationSet,
     config: &Config,
+    may_differ: &[&str],
     work: impl AsyncFnOnce(Pipeline<'_>, &app::Parts) -> Result<T>,
 ) -> Result<T> {
     let app = App::start(config, &STAGES, None)
@@ -136,6 +137,7 @@ pub(super) async fn in_pipeline<T>(
         understander: None,
     };
     let worked = async {
+        is_built_as_configured(&parts, config, may_differ)?;
         holds_nothing_else(&parts.documents, set, config).await?;
         work(pipeline, &parts).await
     };
@@ -147,6 +149,27 @@ pub(super) async fn in_pipeline<T>(
     shutdown.cancel();
     running.await.context("the pipeline panicked")??;
     result
+}
+
+/// A kept index goes on under the settings that it was built with: what it measures would be said of
+/// others. `may_differ` has the names of those that do not matter.
+fn is_built_as_configured(parts: &app::Parts, config: &Config, may_differ: &[&str]) -> Result<()> {
+    let mut outdated = parts.pipelines.outdated()?;
+    outdated.retain(|setting| !may_differ.contains(&setting.as_str()));
+    if outdated.is_empty() {
+        return Ok(());
+    }
+    let folder = &config.store.data_folder;
+    let message = format!(
+        "the index that is kept in {folder} was built with other settings than the configuration has now: {}",
+        outdated.join(", ")
+    );
+    let hint = format!(
+        "`tributary knowledge-sets reindex --all --wait --data-dir {folder}` builds it anew and embeds only what changed; or remove the folder"
+    );
+    Err(Error::new(ErrorKind::Conflict, message)
+        .with_hint(hint)
+        .into())
 }
 
 /// Whose server is asked to show a run names its folder, which it holds: `--store` is meant.

@@ -32,7 +32,7 @@ pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> 
     let keep = eval.answers.as_deref().map(Kept::create).transpose()?;
     let own_folder = OwnFolder::choose(global)?;
     let config = own_config(config, eval.embedder, &own_folder.path);
-    let evaluating = in_pipeline(&set, &config, async |pipeline, parts| {
+    let evaluating = in_pipeline(&set, &config, &[], async |pipeline, parts| {
         if wanted.judge && parts.chat.role(Role::Judge).is_none() {
             bail!("--judge needs a language model of the role `judge` (docs/language-models.md)");
         }

@@ -22,7 +22,7 @@ pub fn run(global: &Global, config: &Config, eval: &EvalCode) -> Result<Outcome>
     };
     let own_folder = OwnFolder::choose(global)?;
     let config = own_config(config, eval.embedder, &own_folder.path);
-    let evaluating = in_pipeline(&set.files, &config, async |pipeline, parts| {
+    let evaluating = in_pipeline(&set.files, &config, &[], async |pipeline, parts| {
         code::run(&set, &pipeline, settings(&config, parts), &Bars::default()).await
     });
     let report = app::block_on(evaluating)?;

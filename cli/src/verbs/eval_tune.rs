@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use tributary_eval::EvaluationSet;
@@ -21,6 +22,13 @@ const SECTION: &str = "query_api.retrieval.vector_weight";
 
 /// Runs each set in a folder of its own (below `--data-dir`, if that is given), then fits all.
 pub fn run(global: &Global, config: &Config, verb: &EvalTune) -> Result<Outcome> {
+    if let Some(file) = &verb.write {
+        let folder = file
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let is_there = folder.is_none_or(Path::is_dir) && !file.is_dir();
+        ensure!(is_there, "--write: {} cannot be a file", file.display());
+    }
     let sets = verb.sets.iter();
     let sets = sets.map(|folder| EvaluationSet::read(folder, &verb.queries, &verb.qrels));
     let sets: Vec<EvaluationSet> = sets.collect::<Result<_>>()?;
@@ -32,7 +40,7 @@ pub fn run(global: &Global, config: &Config, verb: &EvalTune) -> Result<Outcome>
         let mut config = own_config(config, verb.embedder, &own_folder.path.join(&set.name));
         // It alone can be asked with other numbers of BM25; both kinds give the same order.
         config.store.search_index.kind = SearchIndexKind::Embedded;
-        let added = in_pipeline(set, &config, async |pipeline, parts| {
+        let added = in_pipeline(set, &config, &["bm25"], async |pipeline, parts| {
             let models = &parts.pipelines.serving().models;
             ensure!(
                 models.degraded.is_empty(),

@@ -62,6 +62,12 @@ fn serving(workspace: &Workspace) -> String {
     text(serving, "/name").to_owned()
 }
 
+/// What one document was made with, as it is found.
+fn made_with(workspace: &Workspace) -> Value {
+    let shown = ["documents", "show", "files/page1.md", "--format", "json"];
+    workspace.json(shown)["made_with"].clone()
+}
+
 /// How many chunks were embedded and how many kept their vectors, by what the log says after
 /// `from`.
 fn embedded(log: &str, from: usize) -> (u64, u64) {
@@ -113,12 +119,58 @@ fn asking(server: &Server) -> (Arc<AtomicBool>, JoinHandle<usize>) {
 }
 
 #[test]
+fn other_numbers_of_bm25_hold_from_a_reindex_on_that_embeds_nothing() {
+    let workspace = workspace("");
+    workspace.write("docs/short.md", "# Short\n\nThe quoll counts.");
+    let server = workspace.start();
+    workspace.json(["publish", "docs", "--wait", "--format", "json"]);
+    let scores = || {
+        let asked = [
+            "search",
+            "quoll counts qw7",
+            "--top-k",
+            "40",
+            "--format",
+            "json",
+        ];
+        let found = workspace.json(asked);
+        let hits = list(&found, "/hits").iter();
+        let score = |hit: &Value| {
+            (
+                text(hit, "/chunk_id").to_owned(),
+                hit["scores"]["keyword"].clone(),
+            )
+        };
+        hits.map(score).collect::<Vec<_>>()
+    };
+    let (before, lines) = (scores(), server.log().lines().count());
+    workspace.write("tributary.toml", "[enrich.bm25]\nk1 = 3.0\nb = 0.0\n");
+    assert_eq!(
+        reindex(&workspace, &["--status"])["outdated"],
+        json!(["bm25"])
+    );
+    assert_eq!(scores(), before, "a generation keeps its own");
+    let build = reindex(&workspace, &["--all", "--wait"]);
+    assert_eq!(text(&build, "/report/state"), "promoted");
+    assert_eq!(reindex(&workspace, &["--status"])["outdated"], json!([]));
+    assert_ne!(scores(), before);
+    assert_eq!(embedded(&server.log(), lines).0, 0);
+    reindex(&workspace, &["--rollback"]);
+    assert_eq!(scores(), before);
+    workspace.write("tributary.toml", "[enrich.bm25]\nb = 1.5\n");
+    let refused = workspace.run(["config", "check"]);
+    assert!(refused.code != 0, "{refused:?}");
+    server.stop();
+}
+
+#[test]
 fn a_changed_lexicon_is_built_while_queries_go_on_and_embeds_nothing() {
     let workspace = workspace(LEXICON);
     let server = workspace.start();
     workspace.json(["publish", "docs", "--wait", "--format", "json"]);
     assert_eq!(reindex(&workspace, &["--status"])["outdated"], json!([]));
     let first = serving(&workspace);
+    let before = made_with(&workspace);
     let lines = server.log().lines().count();
 
     workspace.write("terms.txt", "载波聚合\n5G NR Uplink\n");
@@ -165,6 +217,7 @@ fn a_changed_lexicon_is_built_while_queries_go_on_and_embeds_nothing() {
     wait_for("the late document in the old generation", || {
         (workspace.found("potto").len() == 1).then_some(())
     });
+    assert_eq!(made_with(&workspace), before, "that of what serves");
     workspace
         .run(["knowledge-sets", "reindex", "--rollback"])
         .refused(1, &["no promotion to go back from"]);

@@ -80,6 +80,9 @@ fn what_is_fitted_is_a_configuration() {
         "adaptive"
     );
 
+    workspace
+        .run(arguments.iter().chain(&["--write", "nowhere/weight.toml"]))
+        .refused(1, &["nowhere/weight.toml cannot be a file"]);
     workspace.write("set/qrels.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\n");
     workspace
         .run(arguments)
@@ -87,4 +90,34 @@ fn what_is_fitted_is_a_configuration() {
     workspace
         .run(["eval", "tune", "--set", "nowhere"])
         .refused(1, &["nowhere"]);
+
+    workspace.write(
+        "set/qrels.tsv",
+        format!("query-id\tcorpus-id\tscore\n{rows}"),
+    );
+    let other = workspace.with("enrich.bm25.b", "0.5");
+    let kept = "kept/set";
+    other
+        .run(["eval", "run", "--set", "set", "--data-dir", kept])
+        .refused(1, &["built with other settings", "bm25", "reindex --all"]);
+    let build = [
+        "knowledge-sets",
+        "reindex",
+        "--all",
+        "--wait",
+        "--data-dir",
+        kept,
+    ];
+    other.json(build.iter().chain(&["--format", "json"]));
+    let run = [
+        "eval",
+        "run",
+        "--set",
+        "set",
+        "--data-dir",
+        kept,
+        "--format",
+        "json",
+    ];
+    other.json(run);
 }

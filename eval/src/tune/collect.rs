@@ -100,15 +100,21 @@ impl Collected {
             progress.at("ask", number, set.questions.len());
             let request = request(question, pipeline.top_k);
             let everyone = Principal::unrestricted();
-            let (retriever, tried) = (pipeline.retriever, self.tried.as_slice());
-            match retriever.evidence(&request, &everyone, tried).await {
+            // The configured ones too: a kept index may have been built with others.
+            let numbers = std::iter::once(&self.bm25).chain(&self.tried);
+            let numbers: Vec<Bm25> = numbers.copied().collect();
+            let asked = pipeline.retriever.evidence(&request, &everyone, &numbers);
+            match asked.await {
                 Ok(evidence) => {
                     let found = |one: &Evidence| Found {
                         features: one.features,
                         curve: curve(question, one, &documents),
                     };
-                    let Some((first, others)) = evidence.split_first() else {
-                        continue;
+                    let [_, first, others @ ..] = evidence.as_slice() else {
+                        bail!(
+                            "the question `{}` was not asked with all numbers",
+                            question.id
+                        );
                     };
                     self.cases.push(Case {
                         id: question.id.clone(),
