@@ -186,7 +186,7 @@ test("a narrow screen shows where one is, and the intervals of a comparison can 
     return left >= Math.max(0, holder.left) - 1 && right <= Math.min(innerWidth, holder.right) + 1;
   });
   for (const [language, name] of [["en-US", "Measures of the cases of both, with 95 % intervals"], ["zh-CN", "两次评测共有用例的指标，附 95 % 区间"]]) {
-    const page = await open(t, `evaluation?run=${after.id}&against=${before.id}`, { width: 390, language });
+    const page = await open(t, `evaluation?run=${after.id}&against=${before.id}`, { width: 320, language });
     const bar = page.locator("header nav");
     const holder = region(page, name);
     await holder.waitFor();
