@@ -48,7 +48,9 @@ impl Client {
         let until = Instant::now() + STARTING;
         let local = loop {
             // Before it is looked for: it may be that of a verb that is about to end.
-            let guest = Guest::of(Path::new(&config.store.data_folder));
+            let is_of_folder = global.server.is_none();
+            let folder = Path::new(&config.store.data_folder);
+            let guest = is_of_folder.then(|| Guest::of(folder)).flatten();
             if let Some(running) = Self::of_running_server(global, config) {
                 return Ok(Self { guest, ..running });
             }
