@@ -38,11 +38,12 @@ def folder_of(asked):
 class Server:
     """A process in a folder of its own."""
 
-    def __init__(self, program, folder, settings):
+    def __init__(self, program, folder, settings, profile=None):
         self.data = folder / "data"
         clean = {name: value for name, value in os.environ.items() if not name.startswith("TRIBUTARY")}
         settings = {f"TRIBUTARY__{name}": value for name, value in settings.items()}
-        command = [str(pathlib.Path(program).resolve()), "--data-dir", str(self.data), "run", "--listen", "127.0.0.1:0"]
+        command = [str(pathlib.Path(program).resolve()), "--data-dir", str(self.data), *(["--profile", str(profile)] if profile else [])]
+        command += ["run", "--listen", "127.0.0.1:0"]
         self.log = open(folder / "log", "w", encoding="utf-8")
         self.process = subprocess.Popen(command, env={**clean, **settings}, cwd=folder, stdout=subprocess.PIPE, stderr=self.log, text=True)
         line = self.process.stdout.readline()

@@ -86,7 +86,8 @@ class World:
             right = right and any(what.sees_section(reader) if is_section else what.sees(reader) for what in newest)
             if not right:
                 at = text.index(b"%s%dv%dx" % (kind, number, version))
-                raise AssertionError(f"{kind.decode()}{number}v{version}x is not for {reader}: {vars(own)}, {[vars(what) for what in newest]}: "
+                since = {at: "deletion" if what.is_deletion else vars(what) for at, what in self.sent[number].items() if at >= version}
+                raise AssertionError(f"{kind.decode()}{number}v{version}x is not for {reader}, acknowledged was {begun[number]}: {since}: "
                                      f"{text[max(0, at - 200):at + 60]!r}")
             with self.lock:
                 self.seen["section" if is_section else "document"] += 1
@@ -212,7 +213,10 @@ class Reader:
         if status not in (200, 404):
             self.refused[f"{method} {path.split('?')[0]} {status}"] += 1
         text = answer if isinstance(answer, bytes) else json.dumps(answer, ensure_ascii=False).encode()
-        self.world.check(who, begun, text)
+        try:
+            self.world.check(who, begun, text)
+        except AssertionError as failed:
+            raise AssertionError(f"{method} {path} {body}: {failed}") from None
 
 
 def main():

@@ -14,9 +14,10 @@ import argparse
 import hashlib
 import json
 import pathlib
-import re
 import time
 import urllib.request
+
+from values import is_right
 
 FIRST = 3
 
@@ -29,22 +30,6 @@ def ask(server, body):
 
 def half_of(table):
     return hashlib.sha256(table.encode()).digest()[0] % 2
-
-
-def plain(value):
-    text = re.sub(r"\s+", " ", str(value)).strip().casefold()
-    number = text.replace(",", "")
-    try:
-        return f"{float(number):.6g}"
-    except ValueError:
-        return re.sub(r"[^\w ]", "", text)
-
-
-def is_right(answer, expected):
-    rows = [[plain(cell) for cell in row if cell is not None] for row in answer["rows"]]
-    wanted = sorted(plain(value) for value in expected)
-    columns = zip(*[row for row in rows if len(row) == len(rows[0])]) if rows else []
-    return any(sorted(set(column)) == sorted(set(wanted)) for column in columns)
 
 
 def choice(options, questions):
