@@ -43,12 +43,6 @@ impl Principal {
         }
     }
 
-    /// Whether something may be withheld from them that an index finds: then nothing that is not
-    /// found is certain not to be there.
-    pub(crate) fn may_be_withheld(&self) -> bool {
-        self.viewer.as_ref().is_some_and(Viewer::may_be_withheld)
-    }
-
     /// Sees nothing: who did not say who they are.
     pub fn nobody() -> Self {
         Self {
@@ -81,7 +75,7 @@ pub(crate) fn filter(
             principal.knowledge_sets.as_ref(),
         ),
         max_security_level: lower(wishes.max_security_level, principal.max_security_level),
-        viewer: principal.viewer.clone(),
+        viewer: principal.viewer.clone().map(Viewer::for_a_search),
         ..wishes.clone()
     })
 }
@@ -112,7 +106,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use tributary_schemas::{DocumentRights, ErrorKind, NewestRights, SharedNewestRights};
+    use tributary_schemas::{ErrorKind, Newer, NewestRights, SharedNewestRights};
 
     use super::*;
 
@@ -124,8 +118,8 @@ mod tests {
     struct Heard(u64);
 
     impl NewestRights for Heard {
-        fn on_the_way(&self, _: &str) -> Option<Arc<DocumentRights>> {
-            None
+        fn beside(&self, _: &str, _: u64) -> Newer {
+            Newer::Nothing
         }
 
         fn is_any_on_the_way(&self) -> bool {

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use futures::future::try_join_all;
 use tributary_schemas::search::{QueryPlan, ScoredChunk};
-use tributary_schemas::{ChunkId, Result, Viewer};
+use tributary_schemas::{ChunkId, Result};
 use tributary_store::search_index::{KeywordQuery, SearchIndex};
 
 use crate::fine::FineChunk;
@@ -52,8 +52,7 @@ pub async fn token_scores(
             tokens.push(token);
         }
     }
-    let viewer = plan.filter.viewer.as_ref();
-    let may_be_withheld = viewer.is_some_and(Viewer::may_be_withheld);
+    let may_be_withheld = plan.filter.may_be_withheld();
     let limit = if may_be_withheld { LOOKED_AT } else { 1 };
     let asked = tokens.iter().map(|token| best(index, plan, token, limit));
     let mut found: Vec<Vec<ScoredChunk>> = try_join_all(asked).await?;

@@ -252,7 +252,7 @@ impl Retriever {
             return Ok(None);
         }
         let reading = self.reading(principal).await?;
-        let is_certain = coarse.vectors.is_some() && !principal.may_be_withheld();
+        let is_certain = coarse.vectors.is_some() && !plan.filter.may_be_withheld();
         let mut unmet = unmet::unmet(wishes, &reading.values, is_certain);
         if let (Some(unmet), Some(ids)) = (&mut unmet, &wishes.document_ids) {
             let allowed = self.filter(&Filter::default(), principal)?;

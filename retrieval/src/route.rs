@@ -8,7 +8,7 @@ use std::time::Instant;
 use tributary_schemas::search::{
     Hit, QueryPlan, ScoredChunk, SearchRequest, SearchResponse, Strategy, TierSummary, TierTrace,
 };
-use tributary_schemas::{ChunkId, Filter, Viewer};
+use tributary_schemas::{ChunkId, Filter};
 
 use crate::access::Principal;
 use crate::adapting::Adapting;
@@ -238,8 +238,7 @@ impl Retriever {
         mut ranked: Ranked,
     ) -> SearchResult<Outcome> {
         let (request, plan) = (&route.request, &found.plan);
-        let viewer = plan.filter.viewer.as_ref();
-        if viewer.is_some_and(Viewer::may_be_withheld) {
+        if plan.filter.may_be_withheld() {
             ranked.keep_shown();
         }
         let summaries = ranked.summaries(found);

@@ -8,7 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::newest_rights::SharedNewestRights;
+use crate::newest_rights::{Newer, SharedNewestRights};
 use crate::{Attributes, DocumentHeader, Error, ErrorKind, Result, SectionLevel, limits};
 
 /// The term of documents of which is said who may see them.
@@ -143,18 +143,28 @@ impl Viewer {
         ) && self.sees_newest(document)
     }
 
+    /// Whoever they are, for one search, see [`SharedNewestRights::for_a_search`].
+    #[must_use]
+    pub fn for_a_search(mut self) -> Self {
+        self.newest = self.newest.for_a_search();
+        self
+    }
+
     /// Whether an index may find something for them that [`Self::sees_document`] then withholds:
     /// whatever is counted in the index would tell of it.
     pub fn may_be_withheld(&self) -> bool {
         self.newest.is_any_on_the_way()
     }
 
-    /// Whether the newest version, which may be on its way to the index, lets them see it as it is
-    /// there. Which sections a rule closes that the index does not know cannot be told, so it closes
-    /// them all.
+    /// Whether the newest version, which may be on its way to the index or have come there since
+    /// this one was read, lets them see it as it was there. Which sections a rule closes that the
+    /// index does not know cannot be told, so it closes them all.
     fn sees_newest(&self, document: &DocumentHeader) -> bool {
-        let Some(newest) = self.newest.on_the_way(&document.document_id) else {
-            return true;
+        let newer = self.newest.beside(&document.document_id, document.version);
+        let newest = match newer {
+            Newer::Nothing => return true,
+            Newer::Deletion => return false,
+            Newer::Rights(newest) => newest,
         };
         let known = document.attributes.section_rules();
         let closes =
@@ -318,8 +328,12 @@ mod tests {
     struct OnTheWay(DocumentRights);
 
     impl NewestRights for OnTheWay {
-        fn on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
-            (document_id == "d").then(|| Arc::new(self.0.clone()))
+        fn beside(&self, document_id: &str, _: u64) -> Newer {
+            match document_id {
+                "d" => Newer::Rights(Arc::new(self.0.clone())),
+                "gone" => Newer::Deletion,
+                _ => Newer::Nothing,
+            }
         }
 
         fn is_any_on_the_way(&self) -> bool {

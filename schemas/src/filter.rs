@@ -163,6 +163,12 @@ impl Filter {
             })
     }
 
+    /// Whether an index may find something that may not leave: then what it counts is not told, and
+    /// nothing that is not found is certain not to be there.
+    pub fn may_be_withheld(&self) -> bool {
+        self.viewer.as_ref().is_some_and(Viewer::may_be_withheld)
+    }
+
     /// Whether a chunk of this security level may be seen, in a document that is allowed; one
     /// without a level of its own may.
     pub fn allows_level(&self, level: Option<u8>) -> bool {

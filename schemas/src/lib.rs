@@ -60,7 +60,7 @@ pub use error_kind::{Disposition, ErrorKind, Fault};
 pub use filter::Filter;
 pub use id::ChunkId;
 pub use listing::DocumentSort;
-pub use newest_rights::{NewestRights, SharedNewestRights};
+pub use newest_rights::{Newer, NewestRights, SharedNewestRights};
 pub use section_level::SectionLevel;
 pub use state::{DocumentState, Labels, Reconciliation, State};
 pub use topic::Topic;

@@ -8,13 +8,26 @@ use std::time::Duration;
 
 use crate::{DocumentRights, Error, ErrorKind, Result};
 
+/// What is known of a document that was read from an index, beside what the index said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Newer {
+    /// The index has the newest version, or nothing is known.
+    Nothing,
+    /// A newer version says this of its readers.
+    Rights(Arc<DocumentRights>),
+    /// It was deleted meanwhile.
+    Deletion,
+}
+
 /// Knows what the newest version of a document says of its readers, while an index may still have
 /// an earlier one.
 pub trait NewestRights: Send + Sync {
-    /// Of this document; `None` where the index has the newest version, and of what is unknown.
-    fn on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>>;
+    /// Of this document, of which this version was read. What has reached the index since then
+    /// counts, too: else a version that was read before a narrower one was indexed would leave after
+    /// it.
+    fn beside(&self, document_id: &str, version: u64) -> Newer;
 
-    /// Whether there is any document of which it would say something.
+    /// Whether there is any document of which the index does not have the newest rights.
     fn is_any_on_the_way(&self) -> bool;
 
     /// How long ago everything was known that others had said of documents by then. It grows while
@@ -29,6 +42,8 @@ pub struct SharedNewestRights {
     rights: Option<Arc<dyn NewestRights>>,
     /// How old what they know may be.
     valid: Option<Duration>,
+    /// Whether something was on its way when a search began.
+    was_any_on_the_way: bool,
 }
 
 impl SharedNewestRights {
@@ -36,7 +51,16 @@ impl SharedNewestRights {
     pub fn new(rights: Arc<dyn NewestRights>) -> Self {
         Self {
             rights: Some(rights),
-            valid: None,
+            ..Self::default()
+        }
+    }
+
+    /// The same for one search: what is on its way now counts as such until the search is over, as
+    /// it reads the index in between.
+    pub fn for_a_search(self) -> Self {
+        Self {
+            was_any_on_the_way: self.is_any_on_the_way(),
+            ..self
         }
     }
 
@@ -62,13 +86,14 @@ impl SharedNewestRights {
             .with_hint("try again once it answers; query_api.server.rights_valid_seconds says how long readers are answered without it"))
     }
 
-    pub(crate) fn on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
-        self.rights.as_ref()?.on_the_way(document_id)
+    pub(crate) fn beside(&self, document_id: &str, version: u64) -> Newer {
+        let rights = self.rights.as_ref();
+        rights.map_or(Newer::Nothing, |rights| rights.beside(document_id, version))
     }
 
     pub(crate) fn is_any_on_the_way(&self) -> bool {
         let rights = self.rights.as_ref();
-        rights.is_some_and(|rights| rights.is_any_on_the_way())
+        self.was_any_on_the_way || rights.is_some_and(|rights| rights.is_any_on_the_way())
     }
 }
 

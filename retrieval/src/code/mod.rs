@@ -96,6 +96,7 @@ impl Retriever {
         plan::check(&asked, &self.config)?;
         let filter = self.filter(&request.filter, principal)?;
         let serving = self.serving.current();
+        let may_be_withheld = filter.may_be_withheld();
         let mut search = Search::start(self, &serving, &as_search(request, filter)).await?;
         let files = search.files(wanted_files).await?;
         let files_ms = elapsed_ms(started);
@@ -104,7 +105,7 @@ impl Retriever {
         let is_empty = files.is_empty() && found.is_empty();
         let unmet_filter = match is_empty {
             true => {
-                let is_certain = search.vectors.is_some() && !principal.may_be_withheld();
+                let is_certain = search.vectors.is_some() && !may_be_withheld;
                 self.unmet_code_filter(&request.filter, principal, is_certain)
                     .await?
             }

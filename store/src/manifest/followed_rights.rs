@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tributary_schemas::{DocumentRights, NewestRights};
+use tributary_schemas::{Newer, NewestRights};
 
 use super::table::DocumentTable;
 use crate::event_log::topics::Topics;
@@ -46,8 +46,8 @@ async fn ask(table: Arc<DocumentTable>, topics: Topics, heard: Arc<RwLock<Instan
 }
 
 impl NewestRights for FollowedRights {
-    fn on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
-        self.table.rights_on_the_way(document_id)
+    fn beside(&self, document_id: &str, version: u64) -> Newer {
+        self.table.beside(document_id, version)
     }
 
     fn is_any_on_the_way(&self) -> bool {

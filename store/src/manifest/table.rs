@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::JoinHandle;
 use tributary_schemas::{
-    DocumentRights, DocumentState, Error, ErrorKind, Labels, Result, State, Topic, Viewer,
+    DocumentRights, DocumentState, Error, ErrorKind, Labels, Newer, Result, State, Topic, Viewer,
 };
 
 use super::changes::Changes;
@@ -227,13 +227,12 @@ impl DocumentTable {
         self.view.catch_up(topics).await
     }
 
-    /// What the newest version of a document says of its readers, while the index may still have an
-    /// earlier one.
-    pub(super) fn rights_on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
-        self.read(|rows| rows.rights_on_the_way(document_id))
+    /// What is known of a document beside the version that was read from the index.
+    pub(super) fn beside(&self, document_id: &str, version: u64) -> Newer {
+        self.read(|rows| rows.beside(document_id, version))
     }
 
-    /// Whether there is any document of which [`Self::rights_on_the_way`] says something.
+    /// Whether there is any document whose newest rights are on their way to the index.
     pub(super) fn has_rights_on_the_way(&self) -> bool {
         self.read(Rows::has_rights_on_the_way)
     }
@@ -734,10 +733,43 @@ mod tests {
         ];
         for (later, expected) in table {
             let reports = [std::slice::from_ref(&indexed), later].concat();
-            let on_the_way = DocumentTable::with_reports(&reports).rights_on_the_way("d");
-            let level = on_the_way.map(|rights| rights.security_level);
-            assert_eq!(level, expected, "{reports:?}");
+            let table = DocumentTable::with_reports(&reports);
+            let has_any = table.has_rights_on_the_way();
+            let of_newest = |version| match table.beside("d", version) {
+                Newer::Rights(rights) => Some(rights.security_level),
+                _ => None,
+            };
+            let newest = reports.last().map_or(0, |report| report.version);
+            assert_eq!(of_newest(newest), expected, "{reports:?}");
+            assert_eq!(has_any, expected.is_some(), "{reports:?}");
         }
+    }
+
+    #[test]
+    fn what_was_read_before_the_index_had_newer_rights_is_held_to_them() {
+        let decided = |version, security_level| DocumentState {
+            rights: Some(level(security_level)),
+            ..state(version, State::Indexed)
+        };
+        let beside = |reports: &[DocumentState], version| {
+            DocumentTable::with_reports(reports).beside("d", version)
+        };
+        let narrowed = [decided(1, 1), accepted(2, 5), decided(2, 5)];
+        assert_eq!(beside(&narrowed, 1), Newer::Rights(Arc::new(level(5))));
+        assert_eq!(beside(&narrowed, 2), Newer::Nothing);
+        let deleted = [decided(1, 1), state(3, State::Deleted)];
+        assert_eq!(beside(&deleted, 1), Newer::Deletion);
+        assert_eq!(beside(&deleted, 3), Newer::Nothing);
+        let again = [decided(1, 1), state(3, State::Deleted), accepted(4, 2)];
+        assert_eq!(beside(&again, 1), Newer::Rights(Arc::new(level(2))));
+        let unchanged = DocumentState {
+            indexed_version: Some(1),
+            rights: Some(level(1)),
+            ..state(2, State::Skipped)
+        };
+        let skipped = [decided(1, 1), unchanged];
+        assert_eq!(beside(&skipped, 1), Newer::Rights(Arc::new(level(1))));
+        assert_eq!(beside(&[], 1), Newer::Nothing);
     }
 
     #[test]

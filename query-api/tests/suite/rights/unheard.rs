@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tributary_query_api::config::{NetworkAccess, ServerConfig};
-use tributary_schemas::{DocumentRights, NewestRights, SharedNewestRights};
+use tributary_schemas::{Newer, NewestRights, SharedNewestRights};
 use tributary_store::keys::Grant;
 
 use super::{Keyed, publisher};
@@ -16,8 +16,8 @@ use crate::common;
 struct Heard(Arc<AtomicU64>);
 
 impl NewestRights for Heard {
-    fn on_the_way(&self, _: &str) -> Option<Arc<DocumentRights>> {
-        None
+    fn beside(&self, _: &str, _: u64) -> Newer {
+        Newer::Nothing
     }
 
     fn is_any_on_the_way(&self) -> bool {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use tributary_schemas::{DocumentRights, DocumentState, Labels, Lineage, StageTime, State};
+use tributary_schemas::{DocumentRights, DocumentState, Labels, Lineage, Newer, StageTime, State};
 
 use super::standing::Standing;
 use super::table::{DocumentRow, IndexedVersion, is_settled};
@@ -36,7 +36,7 @@ pub struct Counts {
     pub searchable: u64,
     /// By what the last attempt did, in the order of [`State::ALL`].
     pub states: [u64; State::ALL.len()],
-    /// Those that [`Rows::rights_on_the_way`] says something of.
+    /// Those whose newest rights are on their way to the index.
     pub(super) with_rights_on_the_way: u64,
 }
 
@@ -177,14 +177,13 @@ impl Rows {
         })
     }
 
-    /// What the newest version of a document says of its readers; `None` where the index has that
-    /// version, or nothing of the document any more.
-    pub fn rights_on_the_way(&self, document_id: &str) -> Option<Arc<DocumentRights>> {
-        let packed = self.packed.get(document_id)?;
-        packed.rights_on_the_way().cloned()
+    /// What is known of a document beside the version that was read from the index.
+    pub fn beside(&self, document_id: &str, version: u64) -> Newer {
+        let packed = self.packed.get(document_id);
+        packed.map_or(Newer::Nothing, |packed| packed.beside(version))
     }
 
-    /// Whether [`Self::rights_on_the_way`] says something of any document.
+    /// Whether there is any document whose newest rights are on their way to the index.
     pub fn has_rights_on_the_way(&self) -> bool {
         self.counts.with_rights_on_the_way > 0
     }
@@ -357,9 +356,26 @@ impl Shared {
 }
 
 impl Packed {
+    /// `None` where the index has the newest version, or nothing of the document any more.
     fn rights_on_the_way(&self) -> Option<&Arc<DocumentRights>> {
-        let newest = self.rights.as_ref().or(self.published_rights.as_ref());
-        newest.filter(|_| !is_settled(self.state, self.indexed_version))
+        let is_settled = is_settled(self.state, self.indexed_version);
+        self.newest_rights().filter(|_| !is_settled)
+    }
+
+    fn newest_rights(&self) -> Option<&Arc<DocumentRights>> {
+        self.rights.as_ref().or(self.published_rights.as_ref())
+    }
+
+    fn beside(&self, version: u64) -> Newer {
+        let is_newer = self.version > version;
+        if is_newer && self.state == State::Deleted {
+            return Newer::Deletion;
+        }
+        let rights = match is_newer {
+            true => self.newest_rights(),
+            false => self.rights_on_the_way(),
+        };
+        rights.map_or(Newer::Nothing, |rights| Newer::Rights(Arc::clone(rights)))
     }
 
     fn unpack(&self, document_id: &str) -> DocumentRow {
