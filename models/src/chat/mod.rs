@@ -13,6 +13,7 @@ pub mod circuit;
 pub mod config;
 pub mod context;
 pub mod error;
+mod in_order;
 pub mod meter;
 pub mod models;
 pub mod observer;

@@ -17,6 +17,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use super::capabilities::Capabilities;
 use super::config::{EndpointConfig, section};
 use super::error::{ChatError, ChatResult, Reason};
+use super::in_order::InOrder;
 use super::refusal::{self, Refusal};
 use super::reply::{Limits, Reply};
 use super::request::{ChatRequest, Format, ModelDescription};
@@ -109,7 +110,8 @@ impl OpenAiModel {
         capabilities: Capabilities,
         until: Instant,
     ) -> ChatResult<Response> {
-        let body = wire::body(request, &self.config, &self.extra, capabilities).to_string();
+        let body = wire::body(request, &self.config, &self.extra, capabilities);
+        let body = InOrder(&body).to_string();
         let mut call = self
             .client
             .post(self.url.clone())

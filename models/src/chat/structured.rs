@@ -68,13 +68,18 @@ fn flatten(schema: &mut Value) {
     }
 }
 
-/// An object has the properties that are named, and all of them.
+/// An object has the properties that are named, and all of them. `required` keeps the order of their
+/// declaration, which [`super::in_order`] goes by; the optional ones come last.
 fn close(object: &mut Map<String, Value>) {
     let is_object = object.get("type").is_some_and(|kind| kind == "object");
     let Some(Value::Object(properties)) = object.get("properties").filter(|_| is_object) else {
         return;
     };
-    let names: Vec<Value> = properties.keys().map(|name| name.clone().into()).collect();
+    let declared = object.get("required").and_then(Value::as_array);
+    let mut names = declared.cloned().unwrap_or_default();
+    let others = properties.keys().map(|name| Value::from(name.as_str()));
+    let others: Vec<Value> = others.filter(|name| !names.contains(name)).collect();
+    names.extend(others);
     object.insert("required".to_owned(), names.into());
     object.insert("additionalProperties".to_owned(), false.into());
 }
@@ -111,10 +116,7 @@ pub async fn ask_checked<T: JsonSchema + DeserializeOwned>(
     };
     let prompt = request.prompt.as_str();
     tracing::debug!(prompt, what_is_wrong, "the reply is asked for once more");
-    request
-        .messages
-        .extend(once_more(&first.text, &what_is_wrong));
-    let second = model.complete(&request).await?;
+    let second = complete_once_more(model, &request, &first.text, &what_is_wrong).await?;
     reply(&second, true)
         .map_err(|what| unreadable(&second, &model.describe(), &request.prompt, &what))
 }
@@ -136,15 +138,35 @@ fn unreadable(
     ChatError::new(reason, message)
 }
 
-fn once_more(reply: &str, what_is_wrong: &str) -> [Message; 2] {
+/// The second reply. Where there is no room for the first one in the prompt, the model is told only
+/// what was wrong with it.
+async fn complete_once_more(
+    model: &dyn ChatModel,
+    request: &ChatRequest,
+    reply: &str,
+    what_is_wrong: &str,
+) -> ChatResult<Completion> {
     let shown: String = reply.chars().take(MAXIMUM_SHOWN_CHARACTERS).collect();
     let wish = format!(
         "That reply cannot be used: {what_is_wrong}. Reply again, with the JSON object alone."
     );
-    [
+    let mut again = request.clone();
+    again.messages.extend([
         Message::new(Speaker::Assistant, shown),
         Message::new(Speaker::User, wish),
-    ]
+    ]);
+    match model.complete(&again).await {
+        Err(failed) if failed.reason == Reason::TooLong => {}
+        replied => return replied,
+    }
+    let mut again = request.clone();
+    if let Some(last) = again.messages.last_mut() {
+        last.text = format!(
+            "{}\n\nA reply to this could not be used: {what_is_wrong}.",
+            last.text
+        );
+    }
+    model.complete(&again).await
 }
 
 fn read<T: DeserializeOwned>(

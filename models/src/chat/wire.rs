@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::calls::WireCall;
 use super::capabilities::{Capabilities, Structured, Thinking, ThinkingField};
 use super::config::EndpointConfig;
+use super::in_order::InOrder;
 use super::request::{
     ChatRequest, Finish, Format, Message, ReplySchema, TokenLogprob, Tool, ToolCall, Usage,
 };
@@ -66,8 +67,8 @@ fn messages(request: &ChatRequest, structured: Structured) -> Vec<Value> {
         return messages;
     }
     let rule = format!(
-        "Reply with one JSON object and nothing else. It fits this JSON Schema:\n{}",
-        schema.schema
+        "Reply with one JSON object and nothing else. It fits this JSON Schema, its fields in this order:\n{}",
+        InOrder(&schema.schema)
     );
     match messages.first_mut() {
         Some(first) if first["role"] == "system" => {

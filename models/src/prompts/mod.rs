@@ -400,20 +400,19 @@ fn templates(turns: &[(Speaker, String)]) -> std::result::Result<Environment<'st
     Ok(templates)
 }
 
+/// The fields of the reply, in the order in which the model is made to write them.
 fn check_output(named: &[String], reply: Option<&ReplySchema>) -> std::result::Result<(), String> {
-    let read: Vec<String> = match reply {
-        Some(reply) => reply.schema["properties"]
-            .as_object()
-            .map(|fields| fields.keys().cloned().collect())
-            .unwrap_or_default(),
-        None => Vec::new(),
-    };
-    let (mut named, mut read) = (named.to_vec(), read);
-    named.sort();
-    read.sort();
+    let required = reply.and_then(|reply| reply.schema["required"].as_array());
+    let names = required
+        .into_iter()
+        .flatten()
+        .filter_map(serde_json::Value::as_str);
+    let read: Vec<&str> = names.collect();
     match named == read {
         true => Ok(()),
-        false => Err(format!("its output is {read:?}, not {named:?}")),
+        false => Err(format!(
+            "its output is {read:?} in this order, not {named:?}"
+        )),
     }
 }
 

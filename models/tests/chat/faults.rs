@@ -591,6 +591,29 @@ async fn a_refusal_that_names_no_field_is_final() {
 }
 
 #[tokio::test]
+async fn a_second_try_that_does_not_fit_is_made_without_the_first_reply() {
+    let server = Server::start(|seen| match seen.number {
+        1 => good(&["no JSON"]),
+        2 => refusal(400, "request exceeds the available context size"),
+        _ => good(&["{\"city\": \"Paris\"}"]),
+    });
+    let model = client(&endpoint(&server.url));
+    let reply = ask::<City>(model.as_ref(), &request("where")).await.unwrap();
+    assert_eq!(reply.value.city, "Paris");
+    assert!(reply.is_second_try);
+    let seen = server.seen();
+    let sizes = seen
+        .iter()
+        .map(|seen| seen.body["messages"].as_array().unwrap().len());
+    assert_eq!(sizes.collect::<Vec<_>>(), [2, 4, 2]);
+    let last = seen[2].body["messages"][1]["content"].as_str().unwrap();
+    assert!(
+        last.starts_with("where") && last.contains("no JSON object"),
+        "{last}"
+    );
+}
+
+#[tokio::test]
 async fn what_is_configured_is_sent() {
     let server = Server::start(|_| good(&["{\"city\": \"Paris\"}"]));
     let mut config = endpoint(&server.url);
