@@ -25,6 +25,68 @@ fn mark(text: &str) -> String {
     }
 }
 
+/// Takes such lines out of what a model writes, however it is cut: small models copy them along with
+/// the text.
+#[derive(Debug, Default)]
+pub struct FenceFilter {
+    /// What may be the beginning of one.
+    held: String,
+}
+
+impl FenceFilter {
+    /// A piece, without what belongs to a fence.
+    pub fn push(&mut self, piece: &str) -> String {
+        let mut shown = String::new();
+        for character in piece.chars() {
+            if character == '<' {
+                shown.push_str(&std::mem::take(&mut self.held));
+            }
+            self.held.push(character);
+            match beginning(&self.held) {
+                Beginning::Whole => self.held.clear(),
+                Beginning::Part => {}
+                Beginning::Other => shown.push_str(&std::mem::take(&mut self.held)),
+            }
+        }
+        shown
+    }
+
+    /// What was held back, as nothing comes any more.
+    pub fn finish(&mut self) -> String {
+        std::mem::take(&mut self.held)
+    }
+}
+
+enum Beginning {
+    Whole,
+    Part,
+    Other,
+}
+
+/// What a text is of `<data-…>` or `</data-…>`.
+fn beginning(text: &str) -> Beginning {
+    let Some(name) = text.strip_prefix('<') else {
+        return Beginning::Other;
+    };
+    let name = name.strip_prefix('/').unwrap_or(name);
+    if "data-".starts_with(name) {
+        return Beginning::Part;
+    }
+    let Some(mark) = name.strip_prefix("data-") else {
+        return Beginning::Other;
+    };
+    let (mark, is_closed) = match mark.strip_suffix('>') {
+        Some(mark) => (mark, true),
+        None => (mark, false),
+    };
+    let is_hex = mark.chars().all(|one| matches!(one, '0'..='9' | 'a'..='f'));
+    match (is_hex, mark.len(), is_closed) {
+        (true, MARK, true) => Beginning::Whole,
+        (true, ..=MARK, false) => Beginning::Part,
+        _ => Beginning::Other,
+    }
+}
+
 /// Whether every occurrence of a text stands within a fence.
 pub fn is_fenced(rendered: &str, needle: &str) -> bool {
     let mut outside = String::new();
@@ -47,6 +109,34 @@ pub fn is_fenced(rendered: &str, needle: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copied_fences_are_taken_out_however_the_pieces_are_cut() {
+        let fence = fenced("The text.");
+        let cases = [
+            (
+                format!("It says:\n{fence}\nThat is all."),
+                "It says:\n\nThe text.\n\nThat is all.",
+            ),
+            (
+                "a < b, <data-12>, </data-1234567g>, <<data-0123abcd>x".to_owned(),
+                "a < b, <data-12>, </data-1234567g>, <x",
+            ),
+            ("cut </data-0123".to_owned(), "cut </data-0123"),
+        ];
+        for (text, expected) in cases {
+            for size in 1..=text.len() {
+                let mut filter = FenceFilter::default();
+                let characters: Vec<char> = text.chars().collect();
+                let pieces = characters
+                    .chunks(size)
+                    .map(|piece| piece.iter().collect::<String>());
+                let mut shown: String = pieces.map(|piece| filter.push(&piece)).collect();
+                shown.push_str(&filter.finish());
+                assert_eq!(shown, expected, "{size}");
+            }
+        }
+    }
 
     #[test]
     fn a_text_cannot_contain_its_mark() {

@@ -3,9 +3,11 @@
 //! `[[1]]`, `[^1]`, `[1](…)`, `[来源1]`, `(source 1)`, `[No. 1]`) become `[1]`, and so does a number above
 //! the line behind a sentence. Brackets in code and those that hold anything
 //! else, such as the interval `[0, 1]`, are text. Nothing makes a link of a citation: what could is
-//! kept from it by a space.
+//! kept from it by a space. Lines of fences that a model copied from its prompt go first.
 
 use std::borrow::Cow;
+
+use tributary_models::prompts::fence::FenceFilter;
 
 use super::code_spans::{CodeSpans, Part};
 use super::markers;
@@ -44,6 +46,7 @@ pub struct CitationFilter {
     last: u32,
     /// The only numbers that were given, where not all between these were.
     given: Option<Vec<u32>>,
+    fences: FenceFilter,
     code: CodeSpans,
     state: State,
     /// Spaces that vanish with a citation behind them.
@@ -70,6 +73,7 @@ impl CitationFilter {
             first,
             last,
             given: None,
+            fences: FenceFilter::default(),
             code: CodeSpans::default(),
             state: State::Text,
             blank: String::new(),
@@ -92,7 +96,7 @@ impl CitationFilter {
     /// Takes a piece of the answer, however it is cut.
     pub fn push(&mut self, piece: &str) -> Checked {
         let mut checked = Checked::default();
-        self.code.push(piece);
+        self.code.push(&self.fences.push(piece));
         loop {
             let before = before(&self.shown, &self.blank, &self.state);
             let Some(part) = self.code.next(&before) else {
@@ -105,6 +109,7 @@ impl CitationFilter {
     /// The answer is over.
     pub fn finish(&mut self) -> Checked {
         let mut checked = Checked::default();
+        self.code.push(&self.fences.finish());
         loop {
             let before = before(&self.shown, &self.blank, &self.state);
             let Some(part) = self.code.next_of_rest(&before) else {
