@@ -104,12 +104,18 @@ def ask(workflow, needed=(), check=lambda answer: []):
         wrong += [f"verdict {answer['verdict']}"] if answer["verdict"] not in STATES else []
         if answer["verdict"] not in ("refused", "extractive"):
             wrong += [f"no {event}" for event in needed if event not in events] + check(answer | {"asked": wanted})
-            wrong += ["another language"] if is_chinese(answer["answer"]) != is_chinese(wanted["question"]) else []
+            wrong += [] if is_in_language_of(answer["answer"], wanted["question"]) else ["another language"]
         told = {name: answer.get(name) for name in ("answer", "verdict", "degraded", "removed_citations")}
         told["sources"] = [[source["number"], source["source_path"], source["text"][:300]] for source in answer["sources"]]
         return wrong, told | {"unsupported": sum(not part["supported"] for part in answer["support"]), "statements": len(answer["support"])}
 
     return one
+
+
+def is_in_language_of(text, question):
+    """Chinese answers about code and errors are for the most part names and messages."""
+    signs = len(re.findall("[\u3400-\u9fff]", text))
+    return signs >= 10 if is_chinese(question) else not is_chinese(text)
 
 
 def cited(text):
