@@ -36,8 +36,8 @@ pub struct Pipeline {
     pub models: Arc<Models>,
 }
 
-/// The configuration as its files say now.
-pub type Reload = Arc<dyn Fn() -> RecipeConfig + Send + Sync>;
+/// The configuration as its files say now; `Invalid` if they cannot be read.
+pub type Reload = Arc<dyn Fn() -> Result<RecipeConfig> + Send + Sync>;
 
 /// All of them.
 pub struct Pipelines {
@@ -167,7 +167,7 @@ impl Pipelines {
 
     /// Settings of today that the serving generation was not built with.
     pub fn outdated(&self) -> Result<Vec<String>> {
-        let today = Recipe::of_today(&(self.reload)(), &self.knowledge_sets.current())?;
+        let today = Recipe::of_today(&(self.reload)()?, &self.knowledge_sets.current())?;
         Ok(today.differences(&self.serving().recipe))
     }
 
@@ -371,7 +371,7 @@ impl GenerationBuilder for Pipelines {
         request: &ReindexRequest,
         serving: &GenerationStatus,
     ) -> Result<IndexSettings> {
-        let config = (self.reload)();
+        let config = (self.reload)()?;
         let before = self
             .get(&serving.name)
             .await?

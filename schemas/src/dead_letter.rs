@@ -27,7 +27,7 @@ pub struct DeadLetter {
     pub partition: u32,
     /// Its offset.
     pub offset: u64,
-    /// Stage that gave up.
+    /// Stage that gave up, one of [`DeadLetter::STAGES`].
     pub stage: String,
     /// Attempts made.
     pub attempts: u32,
@@ -39,4 +39,9 @@ pub struct DeadLetter {
     pub at_ms: i64,
     /// Size of the record's value in bytes; 0 for a null value.
     pub bytes: u64,
+}
+
+impl DeadLetter {
+    /// The stages that give records up.
+    pub const STAGES: [&str; 5] = ["ingest", "chunk", "embed", "index", "reindex"];
 }

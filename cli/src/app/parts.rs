@@ -128,10 +128,10 @@ impl Parts {
         let reload = {
             let config = config.clone();
             Arc::new(move || {
-                let mut today = recipe_config(&config.reloaded());
+                let mut today = recipe_config(&config.reloaded()?);
                 // Endpoints are opened once: who writes summaries is what the start said.
                 today.models.chat = config.models.chat.clone();
-                today
+                Ok(today)
             })
         };
         let (models, blobs) = (folder.join("models"), stores.blobs.clone());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
-use tributary_schemas::{DocumentSort, ErrorKind, State};
+use tributary_schemas::{DeadLetter, DocumentSort, ErrorKind, State};
 
 use super::{Output, one_of};
 
@@ -174,7 +174,7 @@ pub struct LetterConditions {
     #[arg(long, value_name = "NAME", value_parser = not_empty)]
     pub source: Option<String>,
     /// Only those that this stage gave up: ingest, chunk, embed, index, reindex
-    #[arg(long, value_name = "NAME", value_parser = not_empty)]
+    #[arg(long, value_name = "NAME", hide_possible_values = true, value_parser = one_of(DeadLetter::STAGES))]
     pub stage: Option<String>,
     /// Only those of this kind: invalid, unsupported, corrupt, not_found, denied, timeout, internal
     #[arg(long, hide_possible_values = true, value_parser = one_of(ErrorKind::ALL.map(ErrorKind::as_str)))]

@@ -8,6 +8,7 @@ pub(crate) mod merge;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use tributary_schemas::{Error, ErrorKind};
 
 pub use check::nearest;
 pub use load::load;
@@ -49,27 +50,22 @@ pub struct Origin {
 }
 
 impl Config {
-    /// The configuration as its files say now. One that cannot be read any more is told and stays
-    /// as it was.
-    pub fn reloaded(&self) -> Self {
+    /// The configuration as its files say now; `Invalid` if they cannot be read any more.
+    pub fn reloaded(&self) -> tributary_schemas::Result<Self> {
         let Some(Origin {
             file,
             profile,
             data_folder,
         }) = &self.origin
         else {
-            return self.clone();
+            return Ok(self.clone());
         };
-        match load(file.as_deref(), profile.as_deref(), data_folder.as_deref()) {
-            Ok(loaded) => loaded.config,
-            Err(error) => {
-                tracing::warn!(
-                    error = format!("{error:#}"),
-                    "the configuration cannot be read again and stays as it was"
-                );
-                self.clone()
-            }
-        }
+        let loaded = load(file.as_deref(), profile.as_deref(), data_folder.as_deref());
+        let loaded = loaded.map_err(|error| {
+            let what = format!("the configuration cannot be read: {error:#}");
+            Error::new(ErrorKind::Invalid, what)
+        })?;
+        Ok(loaded.config)
     }
 }
 

@@ -48,6 +48,9 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
     assert_eq!(of_those(&["--reason", "MAXIMUM_BODY_BYTES"]), 1);
     assert_eq!(of_those(&["--source", "wiki"]), 0);
     assert_eq!(of_those(&["--stage", "index"]), 0);
+    workspace
+        .run(["dead-letters", "list", "--stage", "nope"])
+        .refused(2, &["nope", "reindex"]);
     let first = workspace.run(["dead-letters", "list", "--limit", "1"]);
     assert!(
         first.stdout.contains("1 dead letters, and more"),

@@ -160,6 +160,16 @@ fn other_numbers_of_bm25_hold_from_a_reindex_on_that_embeds_nothing() {
     workspace.write("tributary.toml", "[enrich.bm25]\nb = 1.5\n");
     let refused = workspace.run(["config", "check"]);
     assert!(refused.code != 0, "{refused:?}");
+    // Nothing is built by what the file said before.
+    assert_eq!(server.post("/v1/reindex", &json!({})).0, 202);
+    let failed = wait_for("the build to fail", || {
+        let (_, overview) = server.get("/v1/reindex");
+        let build = overview.pointer("/builds/0/report")?.clone();
+        (build["state"] == "failed").then_some(build)
+    });
+    assert!(text(&failed, "/reason").contains("b 0 to 1"), "{failed}");
+    workspace.write("tributary.toml", "");
+    assert_eq!(scores(), before);
     server.stop();
 }
 

@@ -598,7 +598,9 @@ async fn a_second_try_that_does_not_fit_is_made_without_the_first_reply() {
         _ => good(&["{\"city\": \"Paris\"}"]),
     });
     let model = client(&endpoint(&server.url));
-    let reply = ask::<City>(model.as_ref(), &request("where")).await.unwrap();
+    let reply = ask::<City>(model.as_ref(), &request("where"))
+        .await
+        .unwrap();
     assert_eq!(reply.value.city, "Paris");
     assert!(reply.is_second_try);
     let seen = server.seen();

@@ -64,9 +64,15 @@ pub struct PageParameters {
 }
 
 impl PageParameters {
-    fn filter(self, documents: &Arc<Documents>) -> LetterFilter {
+    fn filter(self, documents: &Arc<Documents>) -> Result<LetterFilter, Problem> {
+        let known = |stage: &String| DeadLetter::STAGES.contains(&stage.as_str());
+        if let Some(stage) = self.stage.as_ref().filter(|stage| !known(stage)) {
+            let known = DeadLetter::STAGES.join(", ");
+            let detail = format!("there is no stage `{stage}`: it is one of {known}");
+            return Err(Problem::new(Code::InvalidParameter, detail));
+        }
         let documents = Arc::clone(documents);
-        LetterFilter {
+        Ok(LetterFilter {
             stage: self.stage,
             kind: self.kind,
             reason: self.reason,
@@ -74,7 +80,7 @@ impl PageParameters {
                 let is_of_it = move |id: &str| documents.is_of_source(id, &source);
                 Arc::new(is_of_it) as _
             }),
-        }
+        })
     }
 }
 
@@ -88,7 +94,7 @@ pub async fn list(
     let mut parameters = parameters.into_inner();
     let limit = state.page_limit(parameters.limit)?;
     let after = parameters.after.take();
-    let filter = parameters.filter(&state.documents);
+    let filter = parameters.filter(&state.documents)?;
     let letters = &state.dead_letters;
     let page = letters.page(after.as_deref(), limit, filter).await?;
     json(

@@ -384,6 +384,7 @@ async fn parameters_that_a_path_does_not_take_are_refused_with_the_nearest_that_
         ("/v1/documents?sourc=wiki", "`source`"),
         ("/v1/documents/case%2F42?passage=true", "`passages`"),
         ("/v1/dead-letters?limits=1", "`limit`"),
+        ("/v1/dead-letters?stage=nope", "reindex"),
         ("/v1/tables/x?documents=1", "`document`"),
     ] {
         let answer = server.get(path).await;
