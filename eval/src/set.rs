@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use tributary_schemas::id::check_document_id;
 use tributary_schemas::{DocumentEvent, files};
 
 use crate::case::Case;
@@ -218,10 +219,18 @@ fn read_corpus(file: &Path, left_out: &mut Vec<String>) -> Result<Vec<DocumentEv
         content: Some(line.text),
         ..DocumentEvent::default()
     };
-    Ok(read_lines::<CorpusLine>(file, left_out)?
-        .into_iter()
-        .map(|(_, line)| event(line))
-        .collect())
+    let mut ids = HashSet::new();
+    let mut documents = Vec::new();
+    for (place, line) in read_lines::<CorpusLine>(file, left_out)? {
+        if let Err(error) = check_document_id(&line.id) {
+            left_out.push(format!("{place}: {error}"));
+        } else if !ids.insert(line.id.clone()) {
+            left_out.push(format!("{place}: document `{}` is there already", line.id));
+        } else {
+            documents.push(event(line));
+        }
+    }
+    Ok(documents)
 }
 
 /// All files of a folder, each named by its path in it.
@@ -428,7 +437,7 @@ mod tests {
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
         write(
             "corpus.jsonl",
-            "{\"_id\": \"b\", \"text\": \"x\"}\nnonsense\n",
+            "{\"_id\": \"b\", \"text\": \"x\"}\nnonsense\n{\"_id\": \"\", \"text\": \"x\"}\n{\"_id\": \"b\", \"text\": \"y\"}\n",
         );
         let question =
             |id: &str, text: &str| format!("{{\"_id\": \"{id}\", \"text\": \"{text}\"}}\n");
@@ -449,6 +458,8 @@ mod tests {
         assert_eq!((set.documents.len(), set.questions.len()), (1, 1));
         let said = [
             "corpus.jsonl line 2: ",
+            "corpus.jsonl line 3: document_id has 0 bytes",
+            "corpus.jsonl line 4: document `b` is there already",
             "qrels.tsv line 4: there is no document `nowhere`",
             "qrels.tsv line 5: ",
         ];
@@ -463,7 +474,7 @@ mod tests {
         for (line, said) in set.left_out.iter().zip(said) {
             assert!(line.contains(said), "{said} is not in {line}");
         }
-        assert_eq!(set.left_out.len(), 9, "{:?}", set.left_out);
+        assert_eq!(set.left_out.len(), 11, "{:?}", set.left_out);
     }
 
     #[test]

@@ -314,9 +314,32 @@ impl Retriever {
         request: &SearchRequest,
         principal: &Principal,
     ) -> SearchResult<Outcome> {
+        let began_with = self.serving.current();
+        match self.search_once(request, principal).await {
+            Err(failed) if self.outlived(&began_with, &failed) => {
+                self.search_once(request, principal).await
+            }
+            searched => searched,
+        }
+    }
+
+    async fn search_once(
+        &self,
+        request: &SearchRequest,
+        principal: &Principal,
+    ) -> SearchResult<Outcome> {
         let route = Route::begin(self, request, principal)?;
         let found = self.find(&route, &request.query, request.strategy).await?;
         self.answer(&route, found, None).await
+    }
+
+    /// Whether a search failed as the generation that it began with is gone, and another one serves:
+    /// two builds may end while a long search goes on, and the second removes what served before the
+    /// first.
+    pub(crate) fn outlived(&self, began_with: &Serving, failed: &SearchError) -> bool {
+        let is_gone =
+            matches!(failed, SearchError::Failed(error) if error.kind() == ErrorKind::NotFound);
+        is_gone && self.serving.current().generation != began_with.generation
     }
 
     /// Analyses the question (CPU-bound: a long one takes milliseconds) and plans the search.

@@ -43,6 +43,23 @@ impl Retriever {
         understanding: &Understanding,
         principal: &Principal,
     ) -> Result<SearchedAll, SearchError> {
+        let began_with = self.serving.current();
+        let all = self.search_all_once(request, understanding, principal);
+        match all.await {
+            Err(failed) if self.outlived(&began_with, &failed) => {
+                let again = self.search_all_once(request, understanding, principal);
+                again.await
+            }
+            searched => searched,
+        }
+    }
+
+    async fn search_all_once(
+        &self,
+        request: &SearchRequest,
+        understanding: &Understanding,
+        principal: &Principal,
+    ) -> Result<SearchedAll, SearchError> {
         let request = SearchRequest {
             query: understanding.standalone_question.clone(),
             ..request.clone()

@@ -15,7 +15,7 @@ use super::config::EndpointConfig;
 use super::error::{ChatError, ChatResult, Reason};
 use super::observer::{CallRecord, SharedObserver};
 use super::refusal::hint;
-use super::request::{ChatRequest, Delta, Ending, Message, ModelDescription, Tool, Usage};
+use super::request::{ChatRequest, Delta, Ending, Finish, Message, ModelDescription, Tool, Usage};
 use super::role::Role;
 use super::{ChatModel, DeltaStream};
 use crate::TokenCounter;
@@ -23,6 +23,9 @@ use crate::tokens::estimate::EstimatedTokens;
 
 /// Tokens that a chat template puts around a message.
 const TOKENS_AROUND_A_MESSAGE: usize = 6;
+/// Bytes of a reply for each token that was asked for at most: several times what texts and code
+/// have on average.
+const BYTES_PER_TOKEN: usize = 24;
 /// A server that counts a smaller share of our count than this has cut the prompt: tokenizers do
 /// not differ that much.
 const MINIMUM_SHARE_COUNTED: f64 = 0.5;
@@ -191,7 +194,10 @@ pub struct RoleModel {
 /// A call whose reply has begun.
 struct Call {
     first: Option<Delta>,
-    rest: DeltaStream,
+    /// None behind a reply that was cut here.
+    rest: Option<DeltaStream>,
+    /// Bytes that may still come.
+    room: usize,
     endpoint: Arc<Endpoint>,
     record: CallRecord,
     reservation: Reservation,
@@ -313,7 +319,8 @@ impl RoleModel {
                 prompt_tokens,
             }) => Ok(Call {
                 first: Some(first),
-                rest,
+                rest: Some(rest),
+                room: request.maximum_tokens.saturating_mul(BYTES_PER_TOKEN),
                 endpoint: Arc::clone(endpoint),
                 record,
                 reservation,
@@ -382,8 +389,9 @@ impl Call {
     async fn next(&mut self) -> Option<ChatResult<Delta>> {
         let delta = match self.first.take() {
             Some(first) => Ok(first),
-            None => self.rest.next().await?,
+            None => self.rest.as_mut()?.next().await?,
         };
+        let delta = delta.map(|delta| self.within_room(delta));
         match &delta {
             Ok(Delta::Text(text)) => self.reply_tokens += EstimatedTokens.count(text),
             Ok(Delta::End(ending)) => self.ended(ending),
@@ -393,6 +401,33 @@ impl Call {
             }
         }
         Some(delta)
+    }
+
+    /// A server that does not mind `maximum_tokens` is cut here, and its connection closed. Everything
+    /// behind is made for replies of about that length.
+    fn within_room(&mut self, delta: Delta) -> Delta {
+        let Delta::Text(mut text) = delta else {
+            return delta;
+        };
+        if text.len() <= self.room {
+            self.room -= text.len();
+            return Delta::Text(text);
+        }
+        self.rest = None;
+        let ending = Delta::End(Ending {
+            finish: Finish::Length,
+            usage: Usage::default(),
+            model: self.endpoint.config.model.clone(),
+            calls: Vec::new(),
+            logprobs: Vec::new(),
+        });
+        text.truncate(text.floor_char_boundary(self.room));
+        self.room = 0;
+        if text.is_empty() {
+            return ending;
+        }
+        self.first = Some(ending);
+        Delta::Text(text)
     }
 
     fn ended(&mut self, ending: &Ending) {

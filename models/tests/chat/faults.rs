@@ -8,7 +8,7 @@ use tributary_models::chat::capabilities::{LengthField, Structured, Thinking};
 use tributary_models::chat::config::EndpointConfig;
 use tributary_models::chat::openai::OpenAiModel;
 use tributary_models::chat::structured::{ask, reply_schema};
-use tributary_models::chat::{ChatModel, Delta, Format, Reason};
+use tributary_models::chat::{ChatModel, Delta, Finish, Format, Reason};
 
 use crate::server::{
     Seen, Server, Step, data, end, good, head, piece, refusal, send, stream, whole,
@@ -588,6 +588,24 @@ async fn a_refusal_that_names_no_field_is_final() {
     let failed = client(&endpoint(&server.url)).complete(&request("?")).await;
     assert_eq!(failed.unwrap_err().reason, Reason::Refused);
     assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_reply_far_over_the_length_that_was_asked_for_is_cut() {
+    for pieces in [1, 2000] {
+        let server = Server::start(move |_| {
+            let piece = "天线的下倾角是六度。".repeat(20_000 / pieces);
+            good(&vec![piece.as_str(); pieces])
+        });
+        let reply = role(&endpoint(&server.url)).complete(&request("?")).await;
+        let reply = reply.unwrap();
+        assert_eq!(reply.ending.finish, Finish::Length);
+        assert!(
+            (900..=40 * 24).contains(&reply.text.len()),
+            "{}",
+            reply.text.len()
+        );
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,8 @@
 //! `[[1]]`, `[^1]`, `[1](…)`, `[来源1]`, `(source 1)`, `[No. 1]`) become `[1]`, and so does a number above
 //! the line behind a sentence. Brackets in code and those that hold anything
 //! else, such as the interval `[0, 1]`, are text. Nothing makes a link of a citation: what could is
-//! kept from it by a space. Lines of fences that a model copied from its prompt go first.
+//! kept from it by a space. Lines of fences that a model copied from its prompt go first, and so do
+//! control characters.
 
 use std::borrow::Cow;
 
@@ -96,7 +97,8 @@ impl CitationFilter {
     /// Takes a piece of the answer, however it is cut.
     pub fn push(&mut self, piece: &str) -> Checked {
         let mut checked = Checked::default();
-        self.code.push(&self.fences.push(piece));
+        let readable: String = piece.chars().filter(|one| !is_unreadable(*one)).collect();
+        self.code.push(&self.fences.push(&readable));
         loop {
             let before = before(&self.shown, &self.blank, &self.state);
             let Some(part) = self.code.next(&before) else {
@@ -332,6 +334,12 @@ impl CitationFilter {
             self.prose(character, checked);
         }
     }
+}
+
+/// Control characters, and those that turn the direction of what stands behind them.
+fn is_unreadable(one: char) -> bool {
+    let turns = matches!(one, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    turns || (one.is_control() && !matches!(one, '\n' | '\r' | '\t'))
 }
 
 /// What a reader of Markdown sees before the next part.

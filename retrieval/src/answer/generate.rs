@@ -22,7 +22,7 @@ use crate::prompts::{NumberedPassage, ToAnswer};
 /// Characters of an earlier question and of its answer that a model is shown.
 const MAXIMUM_ROUND_CHARACTERS: usize = 400;
 /// Characters of an answer for each of its tokens: more is a server that does not stop.
-const CHARACTERS_PER_TOKEN: usize = 12;
+const BYTES_PER_TOKEN: usize = 12;
 
 /// What a model is asked.
 pub struct Task<'a> {
@@ -114,7 +114,7 @@ pub async fn generate(
         },
         events,
     };
-    let most = task.reply_tokens.saturating_mul(CHARACTERS_PER_TOKEN);
+    let most = task.reply_tokens.saturating_mul(BYTES_PER_TOKEN);
     writing.take(fitted.reply, most).await?;
     Ok(writing.generated)
 }
@@ -205,12 +205,20 @@ struct Writing<'a> {
 }
 
 impl Writing<'_> {
-    async fn take(&mut self, mut reply: DeltaStream, most: usize) -> ChatResult<()> {
+    /// Takes so many bytes at most.
+    async fn take(&mut self, mut reply: DeltaStream, mut room: usize) -> ChatResult<()> {
         loop {
             match reply.next().await {
                 Some(Ok(Delta::Text(text))) => {
-                    let text = self.gate.push(&text);
-                    self.write(&text).await;
+                    let part = text.get(..text.floor_char_boundary(room));
+                    let part = part.unwrap_or_default();
+                    room -= part.len();
+                    let shown = self.gate.push(part);
+                    self.write(&shown).await;
+                    if part.len() < text.len() {
+                        self.generated.cut = true;
+                        break;
+                    }
                 }
                 Some(Ok(Delta::End(ending))) => {
                     self.generated.cut = ending.finish != Finish::Stop;
@@ -232,10 +240,6 @@ impl Writing<'_> {
             if self.gate.is_refusal() {
                 self.generated.refused = true;
                 return Ok(());
-            }
-            if self.generated.text.len() > most {
-                self.generated.cut = true;
-                break;
             }
         }
         self.finish().await;

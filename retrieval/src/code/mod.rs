@@ -90,6 +90,20 @@ impl Retriever {
         request: &CodeSearchRequest,
         principal: &Principal,
     ) -> std::result::Result<CodeSearchResponse, SearchError> {
+        let began_with = self.serving.current();
+        match self.search_code_once(request, principal).await {
+            Err(failed) if self.outlived(&began_with, &failed) => {
+                self.search_code_once(request, principal).await
+            }
+            searched => searched,
+        }
+    }
+
+    async fn search_code_once(
+        &self,
+        request: &CodeSearchRequest,
+        principal: &Principal,
+    ) -> std::result::Result<CodeSearchResponse, SearchError> {
         let started = Instant::now();
         let wanted_files = wanted_files(request, &self.config.code)?;
         let asked = as_search(request, request.filter.clone());

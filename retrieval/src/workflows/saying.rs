@@ -404,7 +404,9 @@ impl Saying<'_> {
         self.leave_out_notes(&mut supported.support, &generated.text);
         note_lacks(found, &generated, self.is_chinese());
         let mut quotations = generated.quotations.iter();
+        let says_something = generated.text.chars().any(char::is_alphanumeric);
         let is_whole = !generated.cut
+            && says_something
             && supported.support.iter().all(|one| one.supported)
             && quotations.all(|quotation| quotation.source.is_some());
         let verdict = if is_whole {

@@ -2,6 +2,7 @@
 //! fails.
 
 use crate::common;
+use crate::common::memory_index::MemoryIndex;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tributary_models::rerankers::lexical::LexicalReranker;
 use tributary_models::{DualEmbedder, Embedder, Reranker, TextRole};
-use tributary_retrieval::{Models, Outcome, Principal, Retriever, SearchError};
+use tributary_retrieval::{Models, Outcome, Principal, Retriever, SearchError, Serving};
 use tributary_schemas::search::SearchRequest;
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::search_index::embedded::{Config, EmbeddedIndex};
@@ -92,6 +93,32 @@ async fn a_question_finds_its_chunk_by_either_signal_and_by_both() {
             .take(2)
             .all(|hit| hit.text.contains("ERR-1024"))
     );
+}
+
+#[tokio::test]
+async fn a_search_outlives_the_generation_that_it_began_with() {
+    let memory = Arc::new(MemoryIndex::default());
+    common::fill(memory.as_ref()).await;
+    let index: SharedSearchIndex = memory.clone();
+    let serving = common::serving(common::models(None));
+    let (sets, config) = (common::knowledge_sets(), common::config());
+    let retriever = Retriever::new(index, serving.clone(), sets, config).unwrap();
+    let request: SearchRequest =
+        serde_json::from_value(json!({"query": "completely fair scheduling of tasks"})).unwrap();
+    let everybody = Principal::unrestricted();
+    memory.remove_before_fetch(|| {});
+    let failed = retriever.search(&request, &everybody).await.unwrap_err();
+    assert!(
+        matches!(&failed, SearchError::Failed(error) if error.kind() == ErrorKind::NotFound),
+        "the same generation serves: {failed}"
+    );
+    let next = Serving {
+        generation: Some("2".to_owned()),
+        ..Serving::clone(&serving.current())
+    };
+    memory.remove_before_fetch(move || serving.replace(next));
+    let found = retriever.search(&request, &everybody).await.unwrap();
+    assert!(!found.response.hits.is_empty());
 }
 
 #[tokio::test]

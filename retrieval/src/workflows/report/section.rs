@@ -173,6 +173,9 @@ impl Writing<'_> {
     ) -> ChatResult<ByModel> {
         let completion = model.complete(request).await?;
         let ending = completion.ending;
+        if completion.text.trim().is_empty() {
+            return Err(ChatError::new(Reason::Malformed, "a section without text"));
+        }
         Ok(ByModel {
             text: completion.text,
             shown,

@@ -26,6 +26,8 @@ pub struct MemoryIndex {
     changes: Mutex<VecDeque<Vec<Operation>>>,
     /// Searches that are limited to one of these sources fail.
     broken_sources: Mutex<Vec<String>>,
+    /// The generation is gone at the next fetch, upon which this is done.
+    removed: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 impl MemoryIndex {
@@ -33,6 +35,11 @@ impl MemoryIndex {
     /// and so on.
     pub fn change_before_fetch(&self, changes: Vec<Vec<Operation>>) {
         *self.changes.lock().unwrap_or_else(PoisonError::into_inner) = changes.into();
+    }
+
+    /// The next fetch finds its generation removed.
+    pub fn remove_before_fetch(&self, and_then: impl FnOnce() + Send + 'static) {
+        *self.removed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(and_then));
     }
 
     /// Searches that are limited to a source fail from now on.
@@ -249,6 +256,15 @@ impl SearchIndex for MemoryIndex {
     }
 
     async fn fetch(&self, _: Option<&str>, chunks: &[ChunkId]) -> Result<Vec<Option<StoredChunk>>> {
+        let removed = self
+            .removed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(and_then) = removed {
+            and_then();
+            return Err(Error::new(ErrorKind::NotFound, "there is no generation"));
+        }
         let changes = self
             .changes
             .lock()
