@@ -458,7 +458,7 @@ mod tests {
         assert_eq!((set.documents.len(), set.questions.len()), (1, 1));
         let said = [
             "corpus.jsonl line 2: ",
-            "corpus.jsonl line 3: document_id has 0 bytes",
+            "corpus.jsonl line 3: `document_id` has 0 bytes",
             "corpus.jsonl line 4: document `b` is there already",
             "qrels.tsv line 4: there is no document `nowhere`",
             "qrels.tsv line 5: ",
