@@ -27,7 +27,7 @@ pub struct DeadLetter {
     pub partition: u32,
     /// Its offset.
     pub offset: u64,
-    /// Stage that gave up, one of [`DeadLetter::STAGES`].
+    /// Stage that gave up.
     pub stage: String,
     /// Attempts made.
     pub attempts: u32,

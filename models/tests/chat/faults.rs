@@ -159,10 +159,10 @@ fn cases() -> Vec<Case> {
             1,
         ),
         case(
-            "10 MB of reply",
+            "10 MB of reasoning",
             |_| {
                 let text = "x".repeat(10_000);
-                with(&[stream()], (0..1000).map(|_| piece(&text)).collect())
+                with(&[stream()], (0..1000).map(|_| reasoning(&text)).collect())
             },
             Fails(Reason::TooLarge),
             1,
