@@ -384,7 +384,6 @@ async fn parameters_that_a_path_does_not_take_are_refused_with_the_nearest_that_
         ("/v1/documents?sourc=wiki", "`source`"),
         ("/v1/documents/case%2F42?passage=true", "`passages`"),
         ("/v1/dead-letters?limits=1", "`limit`"),
-        ("/v1/dead-letters?stage=nope", "reindex"),
         ("/v1/tables/x?documents=1", "`document`"),
     ] {
         let answer = server.get(path).await;
@@ -395,6 +394,17 @@ async fn parameters_that_a_path_does_not_take_are_refused_with_the_nearest_that_
             "{answer:?}"
         );
     }
+    let answer = server.get("/v1/dead-letters?stage=nope").await;
+    assert_eq!(
+        (answer.status, answer.code()),
+        (400, "invalid_parameter".to_owned())
+    );
+    assert!(
+        answer.json()["detail"]
+            .as_str()
+            .unwrap()
+            .contains("reindex")
+    );
     let body = json!({"query": "tasks", "topk": 3});
     let answer = server.post("/v1/search", &body).await.json();
     assert!(
