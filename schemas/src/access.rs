@@ -394,6 +394,7 @@ mod tests {
             assert_eq!(sees_beside(newest.clone(), "d"), expected, "{newest:?}");
         }
         assert!(sees_beside(rights(theirs, 9, &[]), "another"));
+        assert!(!sees_beside(DocumentRights::default(), "gone"));
     }
 
     #[test]
