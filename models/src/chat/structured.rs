@@ -2,6 +2,8 @@
 //! the type. A reply that cannot be read is asked for once more, with what was wrong. Nothing is
 //! guessed: a missing brace may be a cut answer.
 
+mod examples;
+
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -100,7 +102,10 @@ pub async fn ask_checked<T: JsonSchema + DeserializeOwned>(
     check: impl Fn(&T) -> Result<(), String> + Sync,
 ) -> ChatResult<Reply<T>> {
     let reply = |completion: &Completion, is_second_try| {
-        let read = read(completion, &check);
+        let read = read(completion, &check).and_then(|value| {
+            examples::copied(request, &completion.text)?;
+            Ok(value)
+        });
         read.map(|value| Reply {
             value,
             ending: completion.ending.clone(),
