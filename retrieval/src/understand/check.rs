@@ -3,6 +3,7 @@
 use tributary_schemas::understanding::{Understanding, UnderstoodBy};
 use tributary_taxonomy::fold;
 
+use super::kept;
 use super::rules::{MAXIMUM_VARIANTS, language};
 use crate::exact_name;
 use crate::prompts::UnderstandingReply;
@@ -27,11 +28,24 @@ pub fn check(reply: &UnderstandingReply, question: &str) -> Result<(), String> {
     if language::is_chinese(standalone) != language::is_chinese(question) {
         return Err("standalone_question is not in the language of the question".to_owned());
     }
-    match lost(standalone, question) {
-        Some(lost) => Err(format!(
+    if let Some(lost) = lost(standalone, question) {
+        return Err(format!(
             "standalone_question lacks `{lost}` of the question"
-        )),
-        None => Ok(()),
+        ));
+    }
+    match kept::asks_the_same(standalone, question) {
+        true => Ok(()),
+        false => Err("standalone_question is another question: keep the words of the question and add what they leave out".to_owned()),
+    }
+}
+
+/// The standalone question of a reply. A small model often leaves a question as it is: then the
+/// rules may know what was left out.
+pub fn completed<'a>(rules: &'a Understanding, reply: &'a UnderstandingReply) -> &'a str {
+    let standalone = reply.standalone_question.trim();
+    match kept::is_as_written(standalone, &rules.question) {
+        true => &rules.standalone_question,
+        false => standalone,
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod check;
 mod config;
+mod kept;
 pub mod rules;
 
 use std::sync::Arc;
@@ -238,7 +239,7 @@ impl Understander {
     ) -> Understanding {
         let standalone = match history.is_empty() {
             true => by_rules.standalone_question.clone(),
-            false => reply.standalone_question.trim().to_owned(),
+            false => check::completed(&by_rules, &reply).to_owned(),
         };
         let rewritten = Understanding {
             standalone_question: standalone,
@@ -251,15 +252,18 @@ impl Understander {
     }
 }
 
-/// The last rounds as the model reads them.
+/// The last rounds as the model reads them, and before them the first one, which mostly names what
+/// the conversation is about.
 pub fn said(history: &[Round], rounds: usize, question: &str) -> String {
     let from = history.len().saturating_sub(rounds);
+    let first = history.first().filter(|_| from > 0);
+    let last = history.get(from..).unwrap_or(history);
     let (user, assistant) = match language::is_chinese(question) {
         true => ("用户：", "助手："),
         false => ("User: ", "Assistant: "),
     };
     let mut lines: Vec<String> = Vec::new();
-    for round in history.iter().skip(from) {
+    for round in first.into_iter().chain(last) {
         let asked: String = round
             .question
             .trim()

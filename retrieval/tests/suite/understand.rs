@@ -66,8 +66,8 @@ fn history() -> Vec<Round> {
     }]
 }
 
-const FOLLOW_UP: &str = "它最多支持几个载波？";
-const COMPLETE: &str = "载波聚合最多支持几个载波？";
+const FOLLOW_UP: &str = "它最多有几个载波？";
+const COMPLETE: &str = "载波聚合最多有几个载波？";
 
 async fn understood(entries: Value, question: &str, rewrite: bool) -> Understood {
     let (chat, _folder) = scripted(&entries);
@@ -84,10 +84,7 @@ async fn without_a_model_the_rules_answer_and_nothing_is_degraded() {
     assert_eq!(understanding.made_by, UnderstoodBy::Rules);
     assert_eq!(
         understanding.variants,
-        [
-            "CA最多支持几个载波？",
-            "Carrier Aggregation最多支持几个载波？"
-        ]
+        ["CA最多有几个载波？", "Carrier Aggregation最多有几个载波？"]
     );
     assert_eq!(understanding.entities, ["载波聚合"]);
     assert_eq!(understood.degraded, None);
