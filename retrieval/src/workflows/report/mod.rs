@@ -2,6 +2,7 @@
 //! them, and the sections are written at the same time, each from the passages that are best for it.
 //! The list of sources is ours. A section that no model writes is in the words of its passages.
 
+mod attributed;
 mod config;
 mod fitting;
 mod kept;

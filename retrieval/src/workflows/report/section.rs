@@ -14,6 +14,7 @@ use tributary_schemas::report::{
 };
 use tributary_schemas::understanding::Intent;
 
+use super::attributed;
 use super::kept::ReportKeeper;
 use super::outline::place;
 use crate::answer::generate::numbered;
@@ -85,7 +86,10 @@ impl Writing<'_> {
             return Ok(written);
         }
         match self.by_model(planned, &passages).await {
-            Ok(by_model) => self.take(by_model, &passages, &mut written),
+            Ok(by_model) => {
+                self.take(by_model, &passages, &mut written);
+                self.attribute(&passages, &mut written.section).await?;
+            }
             Err(failed) => {
                 tracing::warn!(section = planned.number, error = %failed, "a section was not written");
                 let has_model = self.asker.parts.chat.role(Role::Report).is_some();
@@ -235,6 +239,26 @@ impl Writing<'_> {
             degrade(&mut written.degraded, super::LESSER_REPORT);
         }
         written.model = Some(by_model.model);
+    }
+
+    /// Small models cite seldom. A section that cites nothing gets the numbers of the passages that
+    /// state what it says; what none states stays without.
+    async fn attribute(
+        &self,
+        passages: &[Source],
+        section: &mut WrittenSection,
+    ) -> Result<(), SearchError> {
+        if !section.cited.is_empty() || section.written_by != WrittenBy::Model {
+            return Ok(());
+        }
+        let is_shown = |source: &&Source| section.sources.contains(&source.number);
+        let shown: Vec<Source> = passages.iter().filter(is_shown).cloned().collect();
+        let text = std::mem::take(&mut section.text);
+        let minimum = self.asker.config().minimum_coverage;
+        let analyzer = self.asker.parts.retriever.analyzer();
+        let work = move || attributed::attributed(&text, &shown, minimum, &analyzer);
+        (section.text, section.cited) = blocking(work).await?;
+        Ok(())
     }
 
     /// The section in the words of its passages.
