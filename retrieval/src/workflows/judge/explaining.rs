@@ -220,8 +220,25 @@ async fn lesser(
         text.push_str(&extractive::escaped(value));
         text.push_str(end);
     }
-    text.push_str(&extract);
+    text.push_str(&without_code(&extract));
+    if text.trim().is_empty() {
+        text.push_str(match is_chinese {
+            true => "资料中没有能解释这道题的内容。",
+            false => "Nothing in the documents explains this question.",
+        });
+    }
     Ok(cleaned(&text))
+}
+
+/// Code is none in one line, and most of it would be cut off.
+fn without_code(text: &str) -> String {
+    let mut is_code = false;
+    let is_prose = |line: &&str| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_fence && !is_code
+    };
+    text.lines().filter(is_prose).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -233,6 +250,12 @@ mod tests {
         assert_eq!(cleaned(" 解析：进程\n 等待输入 [1]"), "进程 等待输入 [1]。");
         assert_eq!(cleaned("Explanation: It waits."), "It waits.");
         assert_eq!(cleaned(" "), "");
+    }
+
+    #[test]
+    fn code_is_left_out() {
+        let text = "It forks.\n```c\nfork();\n```\nThen it waits [1].\n```\nwait();";
+        assert_eq!(without_code(text), "It forks.\nThen it waits [1].");
     }
 
     #[test]
