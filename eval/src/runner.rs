@@ -12,6 +12,7 @@ use tributary_schemas::search::{ScoredChunk, SearchRequest};
 use tributary_schemas::{ChunkId, State};
 use tributary_store::event_log::topics::Topics;
 use tributary_store::manifest::documents::Documents;
+use tributary_store::manifest::table::DocumentRow;
 use tributary_store::search_index::SearchIndex;
 
 use crate::diagnosis::{self, CaseRecord, Target};
@@ -25,6 +26,10 @@ const PUBLISHERS: usize = 64;
 const STATES_PER_LOOK: usize = 5000;
 /// Looking costs the pipeline time.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
+/// After so long without a document that ends it is said what is waited for, and again.
+const STALL: Duration = Duration::from_secs(60);
+/// Documents that are named then.
+const NAMED: usize = 3;
 
 /// Told of progress: what is done, of how much.
 pub trait Progress {
@@ -209,6 +214,7 @@ async fn wait(
 ) -> Result<(usize, usize)> {
     let total = open.len();
     let (mut skipped, mut dead) = (0, 0);
+    let mut stall = (open.len(), Instant::now());
     while !open.is_empty() {
         let ids: Vec<String> = open.keys().take(STATES_PER_LOOK).cloned().collect();
         for (id, row) in ids.iter().zip(pipeline.documents.get_many(&ids)) {
@@ -225,12 +231,40 @@ async fn wait(
             dead += usize::from(row.latest.state == State::Dead);
         }
         progress.at("index", total - open.len(), total);
+        if open.len() != stall.0 || stall.1.elapsed() >= STALL {
+            if open.len() == stall.0 {
+                say_what_is_waited_for(&open, pipeline);
+            }
+            stall = (open.len(), Instant::now());
+        }
         tokio::time::sleep(LOOK_PAUSE).await;
     }
     if dead == total && total > 0 {
         bail!("all {total} documents were given up; see `tributary dead-letters list`");
     }
     Ok((skipped, dead))
+}
+
+/// Some of the documents that have no end yet, with what is known of each.
+fn say_what_is_waited_for(open: &HashMap<String, u64>, pipeline: &Pipeline<'_>) {
+    let ids: Vec<String> = open.keys().take(NAMED).cloned().collect();
+    let states = pipeline.documents.get_many(&ids);
+    let state = |row: Option<DocumentRow>| {
+        row.map_or_else(
+            || "nothing is known of it".to_owned(),
+            |row| format!("{:?}", row.latest.state).to_lowercase(),
+        )
+    };
+    let named = ids.iter().zip(states);
+    let named: Vec<String> = named
+        .map(|(id, row)| format!("{id} ({})", state(row)))
+        .collect();
+    let (waiting, examples) = (open.len(), named.join(", "));
+    tracing::warn!(
+        waiting,
+        examples,
+        "no document has come to its end for a minute"
+    );
 }
 
 /// A question with what it needs.
