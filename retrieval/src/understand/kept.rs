@@ -5,7 +5,7 @@ use tributary_taxonomy::fold;
 /// Share of a question's content that its completion must have, in per cent.
 const KEPT_PERCENT: usize = 50;
 /// Less content than so many words or characters says nothing.
-const FEWEST: usize = 3;
+const FEWEST: usize = 2;
 /// Letters at the end of a word that may change.
 const ENDING: usize = 2;
 /// Chinese characters of pronouns, particles and questions, which a completion may replace.
@@ -31,8 +31,13 @@ pub(super) fn is_as_written(completed: &str, question: &str) -> bool {
     letters(completed) == letters(question)
 }
 
-/// Whether a completed question has at least half of what the question says.
+/// Whether a completed question has at least half of what the question says, and asks nothing
+/// beside it, such as what was asked before.
 pub(super) fn asks_the_same(completed: &str, question: &str) -> bool {
+    let questions = |text: &str| text.matches(['?', '？']).count();
+    if questions(completed) > questions(question).max(1) {
+        return false;
+    }
     let (completed, content) = (fold(completed), content(question));
     let kept = content
         .iter()
@@ -70,6 +75,12 @@ mod tests {
             ),
             ("没办法还没出名", "李紫晴是不是认识？", false),
             ("怕被她拒绝", "怕被那个女孩子拒绝", true),
+            ("它翻译了什么？", "玛丽·麦特琳得过什么奖项？", false),
+            (
+                "它的花冠是什么颜色的？",
+                "香港杜鹃的别称是什么？它的花冠是什么颜色的？",
+                false,
+            ),
             ("那后天呢？", "上海后天天气怎么样", true),
             ("什么牌子", "什么牌子的冰红茶？", true),
             (
