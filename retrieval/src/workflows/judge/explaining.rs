@@ -1,6 +1,8 @@
 //! Explanations: the model's, of the right length, else one in the words of the passages. A reply of
-//! the wrong length is asked for once more; one that is still too long ends at a sentence.
+//! the wrong length is asked for once more; one that is still too long ends at a sentence, and one
+//! that is still too short has sentences of the passages behind it.
 
+use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 
 use tributary_schemas::ask::Source;
@@ -22,7 +24,7 @@ use crate::workflows::Asker;
 use crate::workflows::calling::Calls;
 use crate::workflows::saying::blocking;
 
-/// What is named in `degraded` where no model explained.
+/// What is named in `degraded` where no model explained, or not enough.
 const LESSER_EXPLANATION: &str = "explanation";
 /// What is named where the explanation is not as long as it should be.
 const OTHER_LENGTH: &str = "explanation_length";
@@ -58,7 +60,17 @@ pub async fn explain(
     let (text, model) = match explained {
         Some(explained) => {
             cited = Cited::new(explained.parts);
-            (cited.check(&explained.text), explained.model)
+            let text = cited.check(&explained.text);
+            let more = match text.chars().count() < config.minimum_characters {
+                true => sentences(asker, question, &sources).await?,
+                false => String::new(),
+            };
+            let lengths = config.minimum_characters..=config.maximum_characters;
+            let filled = filled(&text, &more, lengths);
+            if filled != text {
+                degrade(&mut degraded, LESSER_EXPLANATION);
+            }
+            (filled, explained.model)
         }
         None => {
             degrade(&mut degraded, LESSER_EXPLANATION);
@@ -182,6 +194,56 @@ fn within(text: &str, maximum: usize) -> String {
     }
 }
 
+/// An explanation that is too short, with as many sentences behind it as it takes, none of which it
+/// says already or that is in another language.
+fn filled(text: &str, more: &str, lengths: RangeInclusive<usize>) -> String {
+    let (mut filled, mut from) = (text.to_owned(), 0);
+    let length = |text: &str| text.chars().count();
+    for end in sentence_ends(more, &[]) {
+        let end = behind_citations(more, end);
+        let sentence = more.get(from..end).unwrap_or_default().trim();
+        from = end;
+        if length(&filled) >= *lengths.start() {
+            break;
+        }
+        let is_new = !sentence.is_empty() && !filled.contains(sentence);
+        let fits = length(&filled) + length(sentence) < *lengths.end();
+        if is_new && fits && is_chinese(sentence) == is_chinese(text) {
+            let space = if is_chinese(text) { "" } else { " " };
+            filled.push_str(&format!("{space}{sentence}"));
+        }
+    }
+    filled
+}
+
+/// Where a sentence ends with the citations that stand behind its full stop.
+fn behind_citations(text: &str, mut end: usize) -> usize {
+    let citation = |from: usize| {
+        let inside = text.get(from..)?.strip_prefix('[')?;
+        let (number, rest) = inside.split_once(']')?;
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| text.len() - rest.trim_start().len())
+    };
+    while let Some(behind) = citation(end) {
+        end = behind;
+    }
+    end
+}
+
+/// The best sentences of the passages, in one paragraph, each with its number.
+async fn sentences(
+    asker: &Asker,
+    question: &Question<'_>,
+    sources: &[Source],
+) -> Result<String, SearchError> {
+    let asked = question.request.question.clone();
+    let prose = sources.iter().filter(|source| source.language.is_none());
+    let prose: Vec<Source> = prose.cloned().collect();
+    let analyzer = asker.parts.retriever.analyzer();
+    let work = move || extractive::extract(&asked, Intent::Fact, &prose, &analyzer).answer;
+    Ok(without_code(&blocking(work).await?))
+}
+
 /// What is known of the answer, then the best sentences of the passages.
 async fn lesser(
     asker: &Asker,
@@ -190,11 +252,8 @@ async fn lesser(
     point: &str,
     sources: &[Source],
 ) -> Result<String, SearchError> {
-    let (asked, sources) = (question.request.question.clone(), sources.to_vec());
-    let is_chinese = is_chinese(&asked);
-    let analyzer = asker.parts.retriever.analyzer();
-    let work = move || extractive::extract(&asked, Intent::Fact, &sources, &analyzer).answer;
-    let extract = blocking(work).await?;
+    let is_chinese = is_chinese(&question.request.question);
+    let extract = sentences(asker, question, sources).await?;
     let (right, wrong, correct, about) = match is_chinese {
         true => ("回答正确。", "回答有误。", "正确答案：", "考查："),
         false => (
@@ -220,7 +279,7 @@ async fn lesser(
         text.push_str(&extractive::escaped(value));
         text.push_str(end);
     }
-    text.push_str(&without_code(&extract));
+    text.push_str(&extract);
     if text.trim().is_empty() {
         text.push_str(match is_chinese {
             true => "资料中没有能解释这道题的内容。",
@@ -250,6 +309,21 @@ mod tests {
         assert_eq!(cleaned(" 解析：进程\n 等待输入 [1]"), "进程 等待输入 [1]。");
         assert_eq!(cleaned("Explanation: It waits."), "It waits.");
         assert_eq!(cleaned(" "), "");
+    }
+
+    #[test]
+    fn what_is_too_short_is_filled_with_what_the_passages_say() {
+        let more = "它等待输入。 [1] 进程会被切换。 The kernel switches. [3] 它再次运行。[2][4] 最后一句。";
+        let filled = |text: &str, least: usize, most: usize| filled(text, more, least..=most);
+        assert_eq!(
+            filled("进程会被切换。", 26, 50),
+            "进程会被切换。它等待输入。 [1]它再次运行。[2][4]"
+        );
+        assert_eq!(filled("进程会被切换。", 5, 40), "进程会被切换。");
+        assert_eq!(
+            filled("进程会被切换。", 26, 20),
+            "进程会被切换。它等待输入。 [1]"
+        );
     }
 
     #[test]
