@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 use tributary_eval::runner::Pipeline;
 use tributary_eval::{EvaluationSet, Progress, Report};
 use tributary_models::EmbedderKind;
@@ -125,7 +126,7 @@ pub(super) async fn in_pipeline<T>(
         .map_err(|error| beside_a_server(error, config))?;
     let parts = app.parts();
     let shutdown = app.shutdown();
-    let running = tokio::spawn(app.run());
+    let mut running = tokio::spawn(app.run());
     let pipeline = Pipeline {
         documents: parts.documents.clone(),
         retriever: &parts.retriever,
@@ -141,14 +142,36 @@ pub(super) async fn in_pipeline<T>(
         holds_nothing_else(&parts.documents, set, config).await?;
         work(pipeline, &parts).await
     };
+    let mut has_ended = false;
+    let worked = unless_ended(worked, &mut running, &mut has_ended);
     let result = tokio::select! {
         result = worked => result,
         // So that a temporary folder goes.
         _ = tokio::signal::ctrl_c() => Err(anyhow!("stopped before there was a report")),
     };
     shutdown.cancel();
-    running.await.context("the pipeline panicked")??;
+    if !has_ended {
+        running.await.context("the pipeline panicked")??;
+    }
     result
+}
+
+/// What comes of work in a pipeline, or why the pipeline ended before: what it waits for would never
+/// come.
+async fn unless_ended<T>(
+    work: impl Future<Output = Result<T>>,
+    running: &mut JoinHandle<Result<()>>,
+    has_ended: &mut bool,
+) -> Result<T> {
+    tokio::select! {
+        result = work => result,
+        ended = running => {
+            *has_ended = true;
+            let early = "the pipeline ended before there was a report";
+            ended.context("the pipeline panicked")?.context(early)?;
+            Err(anyhow!(early))
+        }
+    }
 }
 
 /// A kept index goes on under the settings that it was built with: what it measures would be said of
@@ -368,6 +391,26 @@ mod tests {
     struct Line {
         #[command(flatten)]
         eval: EvalRun,
+    }
+
+    #[tokio::test]
+    async fn work_does_not_wait_for_a_pipeline_that_has_ended() {
+        let mut has_ended = false;
+        let mut running = tokio::spawn(async { Err(anyhow!("a full disk")) });
+        let waiting = std::future::pending::<Result<()>>();
+        let ended = unless_ended(waiting, &mut running, &mut has_ended).await;
+        let said = ended.err().map(|error| format!("{error:#}"));
+        assert_eq!(
+            said.as_deref(),
+            Some("the pipeline ended before there was a report: a full disk")
+        );
+        assert!(has_ended);
+
+        let mut has_ended = false;
+        let mut running = tokio::spawn(std::future::pending());
+        let worked = unless_ended(async { Ok(7) }, &mut running, &mut has_ended);
+        assert_eq!(worked.await.ok(), Some(7));
+        assert!(!has_ended);
     }
 
     #[test]
