@@ -10,6 +10,8 @@ use crate::chat::request::{ChatRequest, Speaker};
 /// in a script without spaces, and words of any other.
 const CHARACTERS: usize = 4;
 const WORDS: usize = 3;
+/// The field in which a model thinks before its verdict, and which nobody else reads.
+const UNREAD: &str = "reason";
 
 /// An error that names the text of a reply that was copied from an example: it stands there as it
 /// is, and not in what the model was asked.
@@ -51,7 +53,10 @@ fn collect(text: &str, texts: &mut Vec<String>) {
                 texts.push(text.trim().to_owned());
             }
             Value::Array(items) => open.extend(items),
-            Value::Object(fields) => open.extend(fields.into_iter().map(|(_, value)| value)),
+            Value::Object(fields) => {
+                let others = fields.into_iter().filter(|(name, _)| name != UNREAD);
+                open.extend(others.map(|(_, value)| value));
+            }
             _ => {}
         }
     }
@@ -102,6 +107,11 @@ mod tests {
                 r#"{"a": [{"b": " How pumps are kept "}]}"#,
                 "How do I load?",
                 false,
+            ),
+            (
+                r#"{"reason": "泵站维护", "right": true}"#,
+                "怎么加载？",
+                true,
             ),
             ("no object", "How do I load?", true),
             (r#"{"title": "泵站维护"}"#, "泵站怎么维护？", true),
