@@ -24,7 +24,7 @@ const DOCUMENTS: usize = 6;
 const ROUNDS: u64 = 25;
 /// Files of so many versions are asked for in each round; of all, a round would take longer and longer.
 const FILES: usize = 12;
-/// Of so many at the same time: what is not there is told only after a while, see `query_api::rights`.
+/// Of so many at the same time: what is not there is told only after a while, see `query_api::http::absence`.
 const AT_ONCE: usize = 32;
 /// How many rounds are tried instead, for a long run.
 const ROUNDS_WANTED: &str = "TRIBUTARY_CANARY_ROUNDS";

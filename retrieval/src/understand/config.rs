@@ -9,7 +9,7 @@ pub struct UnderstandingConfig {
     /// After this time without a model's reply the rules stand, and `degraded` names
     /// `understanding`.
     pub deadline_ms: u64,
-    /// Rounds of the history that the model is shown, the last ones.
+    /// Rounds of the history that the model is shown, the last ones; the first one beside them.
     pub history_rounds: usize,
     /// Tokens of a model's reply at most.
     pub reply_tokens: usize,
