@@ -130,11 +130,13 @@ impl Producer<'_> {
                 };
                 let answer = sent.and_then(|mut response| {
                     let status = response.status().as_u16();
-                    assert!(status == 202 || status >= 500, "{status}");
-                    response.body_mut().read_json::<Value>()
+                    let said = response.body_mut().read_to_string();
+                    assert!(status == 202 || status >= 500, "{status}: {said:?}");
+                    said
                 });
                 let accepted = answer
                     .ok()
+                    .and_then(|answer| serde_json::from_str::<Value>(&answer).ok())
                     .filter(|answer| answer.get("document_id").is_some());
                 self.repeated += usize::from(accepted.is_none());
                 accepted
@@ -223,9 +225,10 @@ fn wrong(server: &Server, expected: &Expected) -> Vec<String> {
             };
             if !stands || texts.is_empty() || hits == 0 {
                 wrong.push(format!(
-                    "lost: {id} is {}, {} chunks, {hits} hits",
+                    "lost: {id} is {}, {} chunks, {hits} hits: {:?}",
                     text(&detail, "/state"),
-                    texts.len()
+                    texts.len(),
+                    detail.get("reason")
                 ));
             }
             if found.len() != hits || hits as u64 > number(&detail, "/chunks") {
