@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures::stream;
 use tokio::sync::watch;
 use tributary_schemas::ErrorKind;
-use tributary_schemas::audit::AuditQuery;
+use tributary_schemas::audit::{AuditEntry, AuditQuery};
 use tributary_store::audit::{AuditTopic, Following};
 
 use super::ask::working;
@@ -23,6 +23,8 @@ use crate::server::ServerState;
 
 /// An empty line goes out after so long a silence, so that both sides notice a broken connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How long what was recorded is looked for when the server stops.
+const LAST_LOOK: Duration = Duration::from_millis(200);
 
 /// `GET /v1/audit`.
 pub async fn list(
@@ -98,15 +100,11 @@ struct Follower {
 }
 
 impl Follower {
-    /// The next lines; `None` when the server stops, the log cannot be read, or the key that it was
-    /// asked with is no administrator's any more.
+    /// The next lines; `None` when the server stops and everything that was recorded has left, the log
+    /// cannot be read, or the key that it was asked with is no administrator's any more.
     async fn next(&mut self) -> Option<Bytes> {
-        let entries = tokio::select! {
-            _ = self.stopping.wait_for(|stopping| *stopping) => return None,
-            entries = self.following.next(HEARTBEAT) => entries,
-        };
-        let entries = match entries {
-            Ok(entries) => entries,
+        let entries = match self.entries().await {
+            Ok(entries) => entries?,
             Err(error) => {
                 tracing::warn!(error = %error.full_message(), "the audit record cannot be read on");
                 return None;
@@ -127,6 +125,28 @@ impl Follower {
             lines.push(b'\n');
         }
         Some(lines.into())
+    }
+
+    /// Those that came; none after a silence, `None` when there are no more and the server stops.
+    async fn entries(&mut self) -> tributary_schemas::Result<Option<Vec<AuditEntry>>> {
+        let came = tokio::select! {
+            _ = self.stopping.wait_for(|stopping| *stopping) => None,
+            entries = self.following.next(HEARTBEAT) => Some(entries?),
+        };
+        if came.is_some() {
+            return Ok(came);
+        }
+        let until = Instant::now() + LAST_LOOK;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let last = self.following.next(left).await?;
+            if !last.is_empty() {
+                return Ok(Some(last));
+            }
+            if left.is_zero() {
+                return Ok(None);
+            }
+        }
     }
 
     async fn may_read(&self) -> bool {
