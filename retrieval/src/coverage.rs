@@ -140,11 +140,25 @@ async fn best(
 
 impl TokenScores {
     fn new(best: HashMap<String, f32>, tokens: &[String]) -> Self {
-        let rarest = best.values().copied().fold(0.0, f32::max);
-        let or_rarest = |score: f32| if score > 0.0 { score } else { rarest };
-        let of = |token: &String| best.get(token).copied().map(or_rarest);
-        let highest = tokens.iter().filter_map(of).sum();
-        Self { best, highest }
+        let scores = Self { best, highest: 0.0 };
+        let highest = tokens.iter().filter_map(|token| scores.best(token)).sum();
+        scores.with_highest(highest)
+    }
+
+    /// What a chunk that covers all scores, in the place of the sum over the tokens.
+    pub fn with_highest(self, highest: f32) -> Self {
+        Self { highest, ..self }
+    }
+
+    /// The best score of a token; that of the rarest where it stands nowhere, none where it was not
+    /// looked for.
+    pub fn best(&self, token: &str) -> Option<f32> {
+        let best = self.best.get(token).copied()?;
+        Some(if best > 0.0 { best } else { self.rarest() })
+    }
+
+    fn rarest(&self) -> f32 {
+        self.best.values().copied().fold(0.0, f32::max)
     }
 
     /// Share of the question that a chunk with this BM25 score covers, 0 to 1.

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use tributary_retrieval::LIKELY;
-use tributary_schemas::code_search::{CodeHit, CodeSearchRequest, CodeSearchResponse};
+use tributary_schemas::code_search::{
+    CodeHit, CodeSearchRequest, CodeSearchResponse, GlossaryTerm,
+};
 
 use crate::args::{CodeSearch, Global, Service};
 use crate::client::Client;
@@ -51,9 +53,10 @@ fn describe(response: &CodeSearchResponse) -> String {
         None if response.files.is_empty() => text.push_str(NO_CODE),
         None => {}
     }
-    for term in &response.glossary {
-        let names = term.names.join(", ");
-        writeln!(text, "searched for {}, too: {names}", term.term).ok();
+    let names = |term: &GlossaryTerm| format!("{} ({})", term.term, term.names.join(", "));
+    let looked_up: Vec<String> = response.glossary.iter().map(names).collect();
+    if !looked_up.is_empty() {
+        writeln!(text, "also by other names: {}", looked_up.join(", ")).ok();
     }
     if !response.degraded.is_empty() {
         writeln!(text, "degraded: {}", response.degraded.join(", ")).ok();

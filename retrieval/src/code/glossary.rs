@@ -1,5 +1,6 @@
-//! What things are called in source code that a question names in another language: code whose names
-//! and comments are English shares no words with a Chinese question.
+//! What things are called in source code that a question names otherwise: code whose names and comments
+//! are English shares no words with a Chinese question, and an English one has `count` where the
+//! code has `nr`.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -9,6 +10,10 @@ use tributary_schemas::{Error, Result};
 use tributary_taxonomy::{Lexicon, Synonyms, fold};
 
 use crate::config::CodeConfig;
+use crate::exact_name;
+use crate::function_words::is_function_word;
+
+use super::other_names::OtherNames;
 
 /// Terms of one question that are looked up; a long text would be all names.
 const MAXIMUM_TERMS: usize = 16;
@@ -17,9 +22,10 @@ const MAXIMUM_TERMS: usize = 16;
 const ENOUGH_TERMS: usize = 2;
 
 /// Terms with their names in the code, in the form of a lexicon's synonyms.
-#[derive(Debug, Default)]
 pub(crate) struct Glossary {
     synonyms: Synonyms,
+    /// For questions in the language of the names.
+    other_names: OtherNames,
     /// What is translated, folded: the first of each line. A name is never turned into its term.
     terms: HashSet<String>,
 }
@@ -28,11 +34,23 @@ pub(crate) struct Glossary {
 pub(super) struct Asked {
     /// Terms that were looked up.
     pub terms: Vec<GlossaryTerm>,
+    /// Without such terms, the words that have other names in the code.
+    pub words: Vec<GlossaryTerm>,
     /// The question with their names behind it: what of it the code has or lacks is told from this.
     pub whole: String,
     /// What is searched for: the names and what of the question is in their script, where most of
     /// it was found; else the whole.
     pub searched: String,
+}
+
+impl Asked {
+    /// What the glossary has names for.
+    pub fn looked_up(self) -> Vec<GlossaryTerm> {
+        match self.terms.is_empty() {
+            true => self.words,
+            false => self.terms,
+        }
+    }
 }
 
 impl CodeConfig {
@@ -50,15 +68,16 @@ impl Glossary {
             Error::new(error.kind(), message).with_hint("it names files in the place of the profile's; relative ones lie beside the file that says so")
         };
         let lexicon = Lexicon::from_files(files).map_err(named)?;
-        Ok(Self::of(lexicon.synonyms().clone()))
+        Self::of(lexicon.synonyms().clone())
     }
 
-    fn of(synonyms: Synonyms) -> Self {
+    fn of(synonyms: Synonyms) -> Result<Self> {
         let terms = synonyms.groups().filter_map(|group| group.first());
-        Self {
+        Ok(Self {
             terms: terms.map(|term| fold(term).into_owned()).collect(),
+            other_names: OtherNames::of(&synonyms)?,
             synonyms,
-        }
+        })
     }
 
     /// The question in the code's words.
@@ -76,11 +95,32 @@ impl Glossary {
             true => format!("{} {names}", in_ascii(question)).trim().to_owned(),
             false => whole.clone(),
         };
+        let words = match terms.is_empty() {
+            true => self.renamed(question),
+            false => Vec::new(),
+        };
         Asked {
             terms,
+            words,
             whole,
             searched,
         }
+    }
+
+    /// The words that have other names in the code, in the question's order, each once.
+    fn renamed(&self, question: &str) -> Vec<GlossaryTerm> {
+        let mut renamed: Vec<GlossaryTerm> = Vec::new();
+        for word in exact_name::words(question).filter(|word| !is_function_word(word)) {
+            let names = self.other_names.of_word(word);
+            let is_new = !renamed.iter().any(|known| known.term == word);
+            if renamed.len() < MAXIMUM_TERMS && is_new && !names.is_empty() {
+                renamed.push(GlossaryTerm {
+                    term: word.to_owned(),
+                    names: names.to_vec(),
+                });
+            }
+        }
+        renamed
     }
 
     /// The terms that have names in the code, in the question's order, each once.
@@ -121,7 +161,11 @@ mod tests {
         ] {
             synonyms.add(group.into_iter().map(str::to_owned));
         }
-        Glossary::of(synonyms)
+        of(synonyms)
+    }
+
+    fn of(synonyms: Synonyms) -> Glossary {
+        Glossary::of(synonyms).unwrap_or_else(|error| panic!("{error}"))
     }
 
     #[test]
@@ -158,15 +202,29 @@ mod tests {
     }
 
     #[test]
+    fn a_question_in_the_codes_language_has_words_with_other_names() {
+        let asked = glossary().asked("Where does shrinking memory reclaim it?");
+        let words: Vec<(&str, &[String])> = asked
+            .words
+            .iter()
+            .map(|word| (word.term.as_str(), word.names.as_slice()))
+            .collect();
+        let expected: [(&str, &[String]); 2] = [
+            ("shrinking", &["reclaim".to_owned()]),
+            ("reclaim", &["shrink".to_owned(), "vmscan".to_owned()]),
+        ];
+        assert_eq!(words, expected);
+        assert!(asked.terms.is_empty() && asked.searched == asked.whole);
+        assert!(glossary().asked("谁唤醒 reclaim").words.is_empty());
+    }
+
+    #[test]
     fn a_text_that_is_all_terms_is_bounded() {
         let mut synonyms = Synonyms::default();
         for number in 0..40 {
             synonyms.add([format!("词{number}号"), format!("name{number}")]);
         }
         let question: String = (0..40).map(|number| format!("词{number}号")).collect();
-        assert_eq!(
-            Glossary::of(synonyms).asked(&question).terms.len(),
-            MAXIMUM_TERMS
-        );
+        assert_eq!(of(synonyms).asked(&question).terms.len(), MAXIMUM_TERMS);
     }
 }

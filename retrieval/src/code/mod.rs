@@ -4,7 +4,8 @@
 //! ranks the definitions of those files.
 //!
 //! A question in another language than that of the code is searched for with the names that a
-//! glossary has for its terms, see [`glossary`].
+//! glossary has for its terms, and the words of one in the same language count by their other names,
+//! too, see [`glossary`].
 //!
 //! A file's score is the sum of w / (k + rank) over both rankings, divided by the highest possible;
 //! the file of what the question names exactly then comes first.
@@ -15,6 +16,7 @@ mod concepts;
 mod definitions;
 mod files;
 mod glossary;
+mod other_names;
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -60,11 +62,13 @@ struct Search<'a> {
     serving: &'a Serving,
     plan: QueryPlan,
     vectors: Option<QueryVectors>,
-    /// Terms of the question with their names in the code.
+    /// Terms or words of the question with their names in the code.
     glossary: Vec<GlossaryTerm>,
-    /// What the question asks for, where it has such terms.
+    /// Whether these are words of the code's language, which count by themselves too.
+    is_renamed: bool,
+    /// What the question asks for, where it has such terms or words.
     concepts: Concepts,
-    /// The vectors of the question as it was asked, where it has such terms.
+    /// The vectors of the question as it was asked, where it is searched for by names.
     asked_vectors: Option<QueryVectors>,
     /// Tokens of the question that are more than function words.
     content: Vec<String>,
@@ -198,17 +202,17 @@ impl<'a> Search<'a> {
             ..asked.clone()
         };
         let is_whole = in_code.searched == in_code.whole;
-        let whole = with_query(in_code.whole);
+        let whole = with_query(in_code.whole.clone());
         let (mut plan, words) = retriever.plan(&whole, serving).await?;
         let content = coverage::content_tokens(&words, &plan.tokens);
         if !is_whole {
-            let searched = with_query(in_code.searched);
+            let searched = with_query(in_code.searched.clone());
             (plan, _) = retriever.plan(&searched, serving).await?;
         }
         let question = asked.query.trim();
-        let concepts = Concepts::of(question, &in_code.terms, &serving.analyzer);
+        let concepts = Concepts::of(question, &in_code, &serving.analyzer);
         let as_asked = async {
-            match concepts.is_empty() {
+            match in_code.terms.is_empty() {
                 true => None,
                 false => retriever.embed_as_asked(question, &plan, serving).await,
             }
@@ -228,7 +232,8 @@ impl<'a> Search<'a> {
             retriever,
             serving,
             plan,
-            glossary: in_code.terms,
+            is_renamed: !in_code.words.is_empty(),
+            glossary: in_code.looked_up(),
             concepts,
             asked_vectors,
             vectors,
@@ -302,9 +307,18 @@ impl<'a> Search<'a> {
             filter: narrowed(&self.plan.filter, ChunkKind::CodeFunction, None),
             ..self.plan.clone()
         };
-        let tokens = coverage::token_scores(index, &plan, &self.content).await?;
         let mut fine: Vec<FineChunk> = found.iter().map(|found| found.fine).collect();
-        coverage::score_by_content(index, &plan, &self.content, &mut fine).await?;
+        let tokens = match self.is_renamed {
+            true => {
+                let by = self.by_concept(&plan);
+                self.concepts.cover(&by, &mut fine).await?
+            }
+            false => {
+                let content = &self.content;
+                coverage::score_by_content(index, &plan, content, &mut fine).await?;
+                coverage::token_scores(index, &plan, content).await?
+            }
+        };
         let estimates = Estimates {
             config: &retriever.config.relevance,
             model: self.serving.models.embedder.fine_name(),
@@ -341,12 +355,7 @@ impl<'a> Search<'a> {
             coarse::search(index, plan, ready(self.vectors.clone()), constant).await?;
         let (mut fine, _) = retriever.fine(plan, &coarse, None).await?;
         if !self.concepts.is_empty() {
-            let by = ByConcept {
-                index,
-                plan,
-                config: &retriever.config.code,
-                question: self.asked_vectors.as_ref(),
-            };
+            let by = self.by_concept(plan);
             self.concepts.score(&by, &mut fine).await?;
             fine.truncate(retriever.config.code.candidates);
         }
@@ -360,6 +369,15 @@ impl<'a> Search<'a> {
             }
         }
         Ok(found)
+    }
+
+    fn by_concept<'s>(&'s self, plan: &'s QueryPlan) -> ByConcept<'s> {
+        ByConcept {
+            index: self.retriever.index.as_ref(),
+            plan,
+            config: &self.retriever.config.code,
+            question: self.asked_vectors.as_ref(),
+        }
     }
 
     /// Tier 3, without what is named: that comes first once the file has counted.
