@@ -411,6 +411,57 @@ async fn a_term_counts_by_its_best_name_however_many_it_has() {
     assert_eq!(self::functions(&response)[0], "three_terms");
 }
 
+#[tokio::test]
+async fn a_word_counts_by_its_other_names_in_the_order_and_in_the_relevance() {
+    let functions: &[(&str, &str)] = &[
+        ("free_slots", "slots drained again"),
+        ("tally_slots", "slots tally again"),
+        ("first_filler", "beans and peas again"),
+        ("second_filler", "tally of nothing again"),
+        ("third_filler", "nothing at all again"),
+    ];
+    let source = || Source {
+        path: "mm/slots.c",
+        part: "mm",
+        set: "kernel",
+        summary: "Slots.",
+        functions,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("glossary.txt");
+    std::fs::write(&file, "统计\t-\tcount; tally\n").unwrap();
+    let mut config = common::config();
+    config.code.glossary_files = vec![file];
+    let question = json!({"query": "Where are slots counted?"});
+    let with_glossary = common::retriever_with(filled_with(&[source()]).await, config);
+    let response = found(&with_glossary, question.clone()).await;
+    let (term, names) = (&response.glossary[0].term, &response.glossary[0].names);
+    assert_eq!(
+        (term.as_str(), names.as_slice()),
+        ("counted", &["tally".to_owned()][..])
+    );
+    assert_eq!(self::functions(&response)[0], "tally_slots");
+    let without = common::retriever_with(filled_with(&[source()]).await, common::config());
+    let without = found(&without, question).await;
+    assert!(without.glossary.is_empty());
+    let hit = |response: &CodeSearchResponse, function: &str| {
+        let mut hits = response.hits.iter();
+        hits.find(|hit| hit.function == function).unwrap().clone()
+    };
+    let keyword = |response, function| hit(response, function).scores["keyword"];
+    assert_eq!(keyword(&response, "tally_slots"), 1.0);
+    assert!(keyword(&response, "free_slots") < 0.9);
+    assert_eq!(
+        keyword(&without, "free_slots"),
+        keyword(&without, "tally_slots")
+    );
+    let relevance = |response, function| hit(response, function).relevance.unwrap();
+    assert!(relevance(&response, "tally_slots") > 1.5 * relevance(&without, "tally_slots"));
+    // What has the word's other names alone gains nothing where it has none of them.
+    let other = relevance(&response, "free_slots") / relevance(&without, "free_slots");
+    assert!(other < 1.1, "{other}");
+}
+
 /// Cannot embed.
 struct Away;
 
