@@ -6,7 +6,7 @@
 //! of the server decides, which is part of the viewer.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::newest_rights::{Newer, SharedNewestRights};
 use crate::{Attributes, DocumentHeader, Error, ErrorKind, Result, SectionLevel, limits};
@@ -16,26 +16,43 @@ const STATED: &str = "access.stated";
 /// The term of those for everybody who may read.
 const EVERYBODY: &str = "access.everybody";
 
-/// Who may see a document, as its producer or the profile of its source says. Without groups and
-/// users it is for everybody who may read; the security level counts beside.
+/// Who may see a document, as its producer or the profile of its source says. Where neither list is
+/// there it is for everybody who may read; a list that is there and empty names nobody. The
+/// security level counts beside.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
     /// Whoever is in one of these groups, exactly as written. At most 256, of at most 256 bytes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = limits::ACCESS_NAMES))]
-    pub groups: Vec<String>,
+    /// Empty: no group.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "no_null"
+    )]
+    #[schemars(with = "Vec<String>", length(max = limits::ACCESS_NAMES))]
+    pub groups: Option<Vec<String>>,
     /// These users: ids of API keys, `ISSUER#SUBJECT` of tokens, `proxy:USER`. At most 256, of at most
-    /// 256 bytes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = limits::ACCESS_NAMES))]
-    pub users: Vec<String>,
+    /// 256 bytes. Empty: no user.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "no_null"
+    )]
+    #[schemars(with = "Vec<String>", length(max = limits::ACCESS_NAMES))]
+    pub users: Option<Vec<String>>,
+}
+
+/// `null` may be a list that somebody lost, so it is no way to say "everybody".
+fn no_null<'de, D: Deserializer<'de>>(
+    names: D,
+) -> std::result::Result<Option<Vec<String>>, D::Error> {
+    Vec::deserialize(names).map(Some)
 }
 
 impl Access {
     /// `Invalid` for too many names, and for empty or long ones.
     pub fn check(&self) -> Result<()> {
-        for (field, names) in [("groups", &self.groups), ("users", &self.users)] {
+        for (field, names) in [("groups", self.groups()), ("users", self.users())] {
             let field = format!("attributes.access.{field}");
             limits::number(&field, names.len(), limits::ACCESS_NAMES)?;
             for name in names {
@@ -43,15 +60,24 @@ impl Access {
                 if name.trim().is_empty() {
                     let what = format!("`{field}` has an empty name");
                     return Err(Error::new(ErrorKind::Invalid, what)
-                        .with_hint("leave the list out where it is to name nobody"));
+                        .with_hint("leave the name out; an empty list names nobody"));
                 }
             }
         }
         Ok(())
     }
 
+    /// Only where nothing is said: who names nobody means administrators alone.
     fn is_for_everybody(&self) -> bool {
-        self.groups.is_empty() && self.users.is_empty()
+        self.groups.is_none() && self.users.is_none()
+    }
+
+    fn groups(&self) -> &[String] {
+        self.groups.as_deref().unwrap_or_default()
+    }
+
+    fn users(&self) -> &[String] {
+        self.users.as_deref().unwrap_or_default()
     }
 }
 
@@ -124,13 +150,13 @@ impl Viewer {
         let Some(access) = access else {
             return self.sees_unstated;
         };
-        let is_user = |user: &String| access.users.contains(user);
+        let is_user = |user: &String| access.users().contains(user);
         access.is_for_everybody()
             || self.user.as_ref().is_some_and(is_user)
             || self
                 .groups
                 .iter()
-                .any(|group| access.groups.contains(group))
+                .any(|group| access.groups().contains(group))
     }
 
     /// The same for a document by itself, as an index has it, and for its newest version. Exact
@@ -209,8 +235,8 @@ pub(crate) fn terms(access: Option<&Access>) -> Vec<String> {
     if access.is_for_everybody() {
         terms.push(EVERYBODY.to_owned());
     }
-    terms.extend(access.groups.iter().map(|group| group_term(group)));
-    terms.extend(access.users.iter().map(|user| user_term(user)));
+    terms.extend(access.groups().iter().map(|group| group_term(group)));
+    terms.extend(access.users().iter().map(|user| user_term(user)));
     terms
 }
 
@@ -223,6 +249,7 @@ fn user_term(user: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use std::sync::Arc;
 
@@ -235,9 +262,17 @@ mod tests {
 
     fn access(groups: &[&str], users: &[&str]) -> Access {
         Access {
-            groups: names(groups),
-            users: names(users),
+            groups: (!groups.is_empty()).then(|| names(groups)),
+            users: (!users.is_empty()).then(|| names(users)),
         }
+    }
+
+    /// What lists that are there and empty say.
+    fn nobody() -> [Access; 3] {
+        [(true, false), (false, true), (true, true)].map(|(groups, users)| Access {
+            groups: groups.then(Vec::new),
+            users: users.then(Vec::new),
+        })
     }
 
     /// All that can be said of a document, times levels.
@@ -249,9 +284,14 @@ mod tests {
             Some(access(&["b", "甲"], &[])),
             Some(access(&[], &["u"])),
             Some(access(&["a"], &["u"])),
+            Some(Access {
+                groups: Some(Vec::new()),
+                users: Some(names(&["u"])),
+            }),
         ];
+        let said = said.into_iter().chain(nobody().map(Some));
         let with_levels = |said: &Option<Access>| [0, 1, 255].map(|level| (said.clone(), level));
-        said.iter().flat_map(with_levels).collect()
+        said.flat_map(|said| with_levels(&said)).collect()
     }
 
     fn viewers() -> Vec<Viewer> {
@@ -304,6 +344,20 @@ mod tests {
         };
         assert!(lenient.sees(None, 1) && !lenient.sees(None, 2));
         assert!(!lenient.sees_rights(None));
+    }
+
+    #[test]
+    fn an_empty_list_is_for_nobody_also_after_it_was_kept() {
+        for viewer in viewers() {
+            for access in nobody() {
+                assert!(!viewer.sees(Some(&access), 0), "{viewer:?} {access:?}");
+                let kept = serde_json::to_string(&access).unwrap();
+                assert_eq!(access, serde_json::from_str(&kept).unwrap(), "{kept}");
+            }
+        }
+        let everybody: Access = serde_json::from_str("{}").unwrap();
+        assert!(everybody.is_for_everybody());
+        assert!(serde_json::from_str::<Access>(r#"{"groups": null}"#).is_err());
     }
 
     #[test]

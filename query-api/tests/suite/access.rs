@@ -58,8 +58,8 @@ fn names(names: &[&str]) -> Vec<String> {
 /// For whoever is in the group.
 fn for_group(group: &str) -> Option<Access> {
     Some(Access {
-        groups: names(&[group]),
-        users: vec![],
+        groups: Some(names(&[group])),
+        users: None,
     })
 }
 
@@ -152,24 +152,28 @@ impl World {
     fn any_access(&mut self) -> (Option<Access>, Option<u8>) {
         let first = self.readers[0].viewer.as_ref().unwrap();
         let user = first.user.clone().unwrap();
-        let access = match self.random(6) {
+        let access = match self.random(7) {
             0 => None,
             1 => Some(Access::default()),
             2 => Some(Access {
-                groups: names(&["a"]),
-                users: Vec::new(),
+                groups: Some(names(&["a"])),
+                users: None,
             }),
             3 => Some(Access {
-                groups: names(&["乙", "c"]),
-                users: Vec::new(),
+                groups: Some(names(&["乙", "c"])),
+                users: None,
             }),
             4 => Some(Access {
-                groups: Vec::new(),
-                users: vec![user],
+                groups: Some(Vec::new()),
+                users: Some(vec![user]),
+            }),
+            5 => Some(Access {
+                groups: Some(Vec::new()),
+                users: None,
             }),
             _ => Some(Access {
-                groups: names(&["c"]),
-                users: Vec::new(),
+                groups: Some(names(&["c"])),
+                users: None,
             }),
         };
         let level = [None, Some(0), Some(1), Some(3)][self.random(4) as usize];
@@ -516,8 +520,8 @@ async fn pictures_are_for_whoever_may_see_a_document_that_shows_them() {
         world.ask(key, "GET", &path, None).await.status
     };
     let for_a = Access {
-        groups: names(&["a"]),
-        users: vec![],
+        groups: Some(names(&["a"])),
+        users: None,
     };
     world.write(1, 5, Some(for_a), Some(1)).await;
     assert_eq!(status(&world, 1).await, 404, "no document shows it yet");

@@ -117,8 +117,8 @@ fn header(document: u64, version: u64, forbidden: bool) -> DocumentHeader {
 fn access(document: u64, forbidden: bool) -> Option<Access> {
     let groups = |name: &str| {
         Some(Access {
-            groups: vec![name.to_owned()],
-            users: Vec::new(),
+            groups: Some(vec![name.to_owned()]),
+            users: None,
         })
     };
     match (forbidden, document % 3) {

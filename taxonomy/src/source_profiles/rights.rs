@@ -78,8 +78,8 @@ attribute_rules = [
 
     fn groups(groups: &[&str]) -> Option<Access> {
         Some(Access {
-            groups: groups.iter().map(|group| (*group).to_owned()).collect(),
-            users: Vec::new(),
+            groups: Some(groups.iter().map(|group| (*group).to_owned()).collect()),
+            users: None,
         })
     }
 
@@ -104,7 +104,7 @@ attribute_rules = [
     #[test]
     fn what_the_text_decides_is_taken_for_open() {
         let known = rights(PROFILES, &Attributes::default(), "a.md");
-        assert_eq!(known.access, groups(&[]));
+        assert_eq!(known.access, Some(Access::default()));
         let without_rule = PROFILES.replace("text = [\"draft\"]", "path = [\"draft/*\"]");
         let known = rights(&without_rule, &Attributes::default(), "a.md");
         assert_eq!(known.access, groups(&["all"]));

@@ -508,8 +508,8 @@ mod tests {
                 labels: None,
                 rights: Some(DocumentRights {
                     access: Some(Access {
-                        groups: vec!["radio".into()],
-                        users: vec![],
+                        groups: Some(vec!["radio".into()]),
+                        users: None,
                     }),
                     security_level: 2,
                     section_levels: Vec::new(),

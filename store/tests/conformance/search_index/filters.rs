@@ -53,23 +53,24 @@ async fn passes(index: &dyn SearchIndex, filter: Filter, expected: &[u128]) {
     );
 }
 
-/// Documents with one chunk each and different rights; ids 1 to 6.
+/// Documents with one chunk each and different rights; ids 1 to 7.
 async fn with_rights(index: &dyn SearchIndex, name: &str) {
     fresh(index, name).await;
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let said = |groups: &[&str], users: &[&str]| {
         Some(Access {
-            groups: names(groups),
-            users: names(users),
+            groups: Some(names(groups)),
+            users: Some(names(users)),
         })
     };
     let documents = [
         (1, None, None),
         (2, None, Some(2)),
-        (3, said(&[], &[]), Some(1)),
+        (3, Some(Access::default()), Some(1)),
         (4, said(&["无线", "b"], &[]), None),
         (5, said(&["b"], &["u"]), Some(2)),
         (6, said(&["c"], &[]), Some(0)),
+        (7, said(&[], &[]), None),
     ];
     let operations = documents.map(|(id, access, level)| {
         let mut document = header(&format!("d{id}"), 1);
@@ -93,7 +94,7 @@ pub async fn rights_hold_inside_every_query(index: &dyn SearchIndex) {
         }),
         ..Filter::default()
     };
-    passes(index, Filter::default(), &[1, 2, 3, 4, 5, 6]).await;
+    passes(index, Filter::default(), &[1, 2, 3, 4, 5, 6, 7]).await;
     let table: [(Filter, &[u128]); 10] = [
         (viewer(&[], None, 0, false), &[]),
         (viewer(&[], None, 255, false), &[3]),
