@@ -237,7 +237,9 @@ fn index_plan(damage: &IndexDamage, aside: &Path) -> String {
             "{path}: send all documents of the log into generation `{generation}` again, which goes on serving"
         ),
         Remedy::Remove => format!("{path}: remove the one-bit codes, which are made again"),
-        Remedy::Promote => format!("{path}: write the name of the serving generation again"),
+        Remedy::Promote => format!(
+            "{path}: write the name of the serving generation again; where there are several, the next start does, and takes the one that was promoted last"
+        ),
     }
 }
 
@@ -440,23 +442,12 @@ async fn start_anew(
     }
 }
 
+/// Of several the next start takes the one that the reports of the builds name.
 async fn promote_only(root: &Path, config: &embedded_index::Config) -> Result<()> {
     let index = EmbeddedIndex::open(root, config.clone())?;
-    let status = index.status().await?;
-    match status.as_slice() {
+    match index.status().await?.as_slice() {
         [only] => index.promote(&only.name).await,
-        all => {
-            let names: Vec<&str> = all
-                .iter()
-                .map(|generation| generation.name.as_str())
-                .collect();
-            let message = format!(
-                "the name of the serving generation is damaged, and there are several: {}",
-                names.join(", ")
-            );
-            Err(Error::new(ErrorKind::Conflict, message)
-                .with_hint("write the right name into the file index/serving"))
-        }
+        _ => Ok(()),
     }
 }
 

@@ -14,7 +14,7 @@ use tributary_enrich::writing::WrittenKind;
 use tributary_enrich::{
     Catalog, ChunkServices, Chunking, Pipeline, Pipelines, RecipeConfig, Writers,
 };
-use tributary_indexer::reindex::remember_removals;
+use tributary_indexer::reindex::{remember_versions, restore_serving};
 use tributary_models::RerankerKind;
 use tributary_models::chat::{ChatModels, Role};
 use tributary_models::prompts::{PromptSet, Prompts};
@@ -125,6 +125,7 @@ impl Parts {
         )
         .await?;
         let index = Arc::clone(&stores.index);
+        restore_serving(&stores.topics, &index).await?;
         let reload = {
             let config = config.clone();
             Arc::new(move || {
@@ -146,7 +147,7 @@ impl Parts {
         .await?;
         let table = Arc::new(open_table(checkpoint, &stores).await?);
         hold_for_readers(&stores).await?;
-        remember_removals_in_an_empty_index(&stores, &table).await?;
+        remember_versions_in_an_empty_index(&stores, &table).await?;
         let documents = {
             let (topics, index) = (stores.topics.clone(), Arc::clone(&stores.index));
             let rule = config.store.version_rule();
@@ -448,14 +449,14 @@ async fn hold_for_readers(stores: &Stores) -> Result<()> {
 }
 
 /// An index that was lost and begins anew must know what was deleted, as one that is built anew
-/// does.
-async fn remember_removals_in_an_empty_index(stores: &Stores, table: &DocumentTable) -> Result<()> {
+/// does, and show no version that it had replaced.
+async fn remember_versions_in_an_empty_index(stores: &Stores, table: &DocumentTable) -> Result<()> {
     let generations = stores.index.status().await?;
     for generation in generations
         .iter()
         .filter(|generation| generation.documents == 0)
     {
-        remember_removals(table, &stores.index, &generation.name).await?;
+        remember_versions(table, &stores.index, &generation.name).await?;
     }
     Ok(())
 }

@@ -13,11 +13,13 @@ mod history;
 mod removals;
 pub mod requests;
 mod rules;
+mod serving;
 mod unreported;
 
 pub use build::{ReindexParts, ReindexStage};
-pub use removals::remember_removals;
+pub use removals::remember_versions;
 pub use requests::ReindexRequests;
+pub use serving::restore_serving;
 pub use unreported::report_found;
 
 /// All requests and reports have one key: builds come one after the other.

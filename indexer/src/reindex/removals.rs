@@ -16,28 +16,50 @@ pub async fn remember_removals(
     index: &SharedSearchIndex,
     generation: &str,
 ) -> Result<()> {
+    remember(table, index, generation, |row| {
+        is_removed(&row).then(|| removal(row)).flatten()
+    })
+    .await
+}
+
+/// Of a generation that lost what it had, and serves while it is filled from the log again: beside
+/// the removals, that nothing older than what was searchable of a document gets in.
+pub async fn remember_versions(
+    table: &DocumentTable,
+    index: &SharedSearchIndex,
+    generation: &str,
+) -> Result<()> {
+    remember(table, index, generation, |row| match &row.indexed {
+        Some(indexed) => before(indexed.version, row.latest.document_id),
+        None => is_removed(&row).then(|| removal(row)).flatten(),
+    })
+    .await
+}
+
+async fn remember(
+    table: &DocumentTable,
+    index: &SharedSearchIndex,
+    generation: &str,
+    operation: impl Fn(DocumentRow) -> Option<Operation>,
+) -> Result<()> {
     let mut after: Option<String> = None;
     let mut written = 0;
     loop {
         let page = table.page(after.as_deref(), PAGE);
         let Some(last) = page.last() else { break };
         after = Some(last.latest.document_id.clone());
-        let removals: Vec<Operation> = page
-            .into_iter()
-            .filter(is_removed)
-            .filter_map(removal)
-            .collect();
-        if !removals.is_empty() {
-            written += removals.len();
-            index.write(generation, removals).await?;
+        let operations: Vec<Operation> = page.into_iter().filter_map(&operation).collect();
+        if !operations.is_empty() {
+            written += operations.len();
+            index.write(generation, operations).await?;
         }
     }
     if written > 0 {
         index.flush(generation).await?;
         tracing::info!(
             generation,
-            removals = written,
-            "the new generation knows which documents are gone"
+            documents = written,
+            "the generation knows what is too old for it"
         );
     }
     Ok(())
@@ -49,9 +71,14 @@ fn is_removed(row: &DocumentRow) -> bool {
 }
 
 fn removal(row: DocumentRow) -> Option<Operation> {
-    let version = row.latest.version.checked_sub(1)?;
+    before(row.latest.version, row.latest.document_id)
+}
+
+/// Lets in what is of this version or newer.
+fn before(version: u64, document_id: String) -> Option<Operation> {
+    let version = version.checked_sub(1)?;
     Some(Operation::Delete {
-        document_id: row.latest.document_id,
+        document_id,
         version,
     })
 }

@@ -439,6 +439,13 @@ impl Inner {
             .remove(name);
     }
 
+    fn is_empty(&self) -> bool {
+        self.generations
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty()
+    }
+
     fn is_serving(&self, name: &str) -> bool {
         self.serving
             .load()

@@ -83,9 +83,16 @@ pub(crate) fn forget(root: &Path, name: Option<&str>) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether the file is there and its name cannot be believed.
-pub(super) fn is_damaged(root: &Path) -> bool {
-    std::fs::read(path(root)).is_ok_and(|bytes| name_in(&bytes).is_none())
+/// What is wrong with the file, in an index that has generations or not.
+pub(super) fn damage(root: &Path, has_generations: bool) -> Option<&'static str> {
+    match std::fs::read(path(root)) {
+        Ok(bytes) => name_in(&bytes)
+            .is_none()
+            .then_some("the name of the serving generation is damaged"),
+        Err(_) => {
+            has_generations.then_some("is gone: nothing says which generation serves queries")
+        }
+    }
 }
 
 /// Refuses an index whose serving generation is not in its folder.

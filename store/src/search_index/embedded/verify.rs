@@ -62,11 +62,11 @@ impl EmbeddedIndex {
             found.extend(verify_generation(name, &inner.folder(name), generation)?);
             progress(generation.bytes());
         }
-        if serving::is_damaged(&inner.root) {
+        if let Some(what) = serving::damage(&inner.root, !inner.is_empty()) {
             found.push(damage(
                 "",
                 &serving::path(&inner.root),
-                "the name of the serving generation is damaged",
+                what,
                 Remedy::Promote,
             ));
         }
