@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, SectionLevel, limits};
+use crate::{Access, SectionLevel, limits, strict};
 
 /// What a producer says about a document beside its content. Unknown names are refused; free ones
 /// go into `custom`. A value has at most 4096 bytes, names and values of all attributes together
@@ -67,7 +67,11 @@ pub struct Attributes {
     pub updated_at: Option<i64>,
     /// Anything else, by name; tag rules can read it. At most 256 of them, names of at most 256
     /// bytes.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "strict::distinct",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     #[schemars(extend("maxProperties" = limits::CUSTOM_ATTRIBUTES))]
     pub custom: BTreeMap<String, String>,
 }

@@ -67,7 +67,7 @@ pub struct Filter {
     /// after a reindex.
     #[serde(
         default,
-        deserialize_with = "strict::given",
+        deserialize_with = "strict::given_distinct",
         skip_serializing_if = "Option::is_none"
     )]
     pub attributes: Option<BTreeMap<String, Vec<String>>>,

@@ -37,32 +37,39 @@ pub fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     T::deserialize(deserializer).map(Some)
 }
 
-/// Weights by name, each name once: of two the last one would hold, and nobody would know.
-pub fn distinct<'de, D: Deserializer<'de>>(
+/// Values by name, each name once: of two the last one would hold, and nobody would know.
+pub fn distinct<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
-) -> Result<BTreeMap<String, f32>, D::Error> {
-    struct Weights;
+) -> Result<BTreeMap<String, T>, D::Error> {
+    struct Named<T>(PhantomData<T>);
 
-    impl<'de> Visitor<'de> for Weights {
-        type Value = BTreeMap<String, f32>;
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Named<T> {
+        type Value = BTreeMap<String, T>;
 
         fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-            formatter.write_str("an object of numbers")
+            formatter.write_str("an object of values by name")
         }
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut weights = BTreeMap::new();
-            while let Some((name, weight)) = map.next_entry::<String, f32>()? {
-                if weights.contains_key(&name) {
+            let mut values = BTreeMap::new();
+            while let Some((name, value)) = map.next_entry::<String, T>()? {
+                if values.contains_key(&name) {
                     return Err(A::Error::custom(format!("`{name:.100}` is given twice")));
                 }
-                weights.insert(name, weight);
+                values.insert(name, value);
             }
-            Ok(weights)
+            Ok(values)
         }
     }
 
-    deserializer.deserialize_map(Weights)
+    deserializer.deserialize_map(Named(PhantomData))
+}
+
+/// The same for a condition that may be left out, see [`given`].
+pub fn given_distinct<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<BTreeMap<String, T>>, D::Error> {
+    distinct(deserializer).map(Some)
 }
 
 #[cfg(test)]
@@ -86,6 +93,8 @@ mod tests {
             "{\"tags\": null}",
             "{\"max_security_level\": null}",
             "{\"tag\": [\"t\"]}",
+            "{\"attributes\": null}",
+            "{\"attributes\": {\"a\": [\"1\"], \"a\": [\"2\"]}}",
         ] {
             assert!(read(refused).is_err(), "{refused}");
         }
@@ -103,5 +112,7 @@ mod tests {
             ))
         };
         assert!(event("[\"me\"]").is_err() && event("{\"author\": \"me\"}").is_ok());
+        assert!(event("{\"custom\": {\"a\": \"1\", \"b\": \"1\"}}").is_ok());
+        assert!(event("{\"custom\": {\"a\": \"1\", \"a\": \"2\"}}").is_err());
     }
 }
