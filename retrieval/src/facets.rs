@@ -16,6 +16,8 @@ use crate::set_contents::SetCounts;
 
 /// How long a reading is good for at most, where rights by document hold: they may change.
 const KEPT_WITH_RIGHTS: Duration = Duration::from_millis(500);
+/// Values of attributes that are kept at most: every document may have one of its own.
+const ATTRIBUTE_VALUES: usize = 10_000;
 /// Documents that are read at once.
 const PAGE: usize = 1000;
 
@@ -47,7 +49,11 @@ pub struct Reading {
 #[derive(Debug, Default)]
 pub struct Values {
     by_condition: BTreeMap<&'static str, BTreeSet<String>>,
+    by_attribute: Option<ByAttribute>,
 }
+
+/// Values of attributes by the attribute's name.
+pub type ByAttribute = BTreeMap<String, BTreeSet<String>>;
 
 impl Values {
     /// Of these conditions.
@@ -57,7 +63,20 @@ impl Values {
             by_condition: conditions
                 .map(|(condition, values)| (condition, values.into_iter().collect()))
                 .collect(),
+            by_attribute: None,
         }
+    }
+
+    /// With attributes by name; `None` where there are too many to keep.
+    #[must_use]
+    pub fn with_attributes(mut self, by_attribute: Option<ByAttribute>) -> Self {
+        self.by_attribute = by_attribute;
+        self
+    }
+
+    /// Values of attributes, by the attribute's name; `None` where there are too many to tell.
+    pub fn attributes(&self) -> Option<&ByAttribute> {
+        self.by_attribute.as_ref()
     }
 
     /// Whether a document has the value.
@@ -160,6 +179,8 @@ struct Counts {
     product_versions: Tally,
     languages: Tally,
     security_levels: Tally,
+    by_attribute: ByAttribute,
+    attribute_values: usize,
 }
 
 impl Counts {
@@ -174,6 +195,21 @@ impl Counts {
         tally(&mut self.languages, &attributes.language);
         let level = attributes.security_level.map(|level| level.to_string());
         tally(&mut self.security_levels, &level);
+        // One document's alone, and no condition.
+        let texts = attributes.texts().filter(|(name, _)| *name != "link");
+        let custom = attributes.custom.iter();
+        texts.for_each(|(name, value)| self.add_attribute(name, value));
+        custom.for_each(|(name, value)| self.add_attribute(name, value));
+    }
+
+    fn add_attribute(&mut self, name: &str, value: &str) {
+        let known = self.by_attribute.get(name);
+        let is_known = known.is_some_and(|values| values.contains(value));
+        if !is_known && self.attribute_values <= ATTRIBUTE_VALUES {
+            self.attribute_values += 1;
+            let values = self.by_attribute.entry(name.to_owned()).or_default();
+            values.insert(value.to_owned());
+        }
     }
 
     fn values(&self) -> Values {
@@ -186,6 +222,9 @@ impl Counts {
             ("product_versions", of(&self.product_versions)),
             ("languages", of(&self.languages)),
         ])
+        .with_attributes(
+            (self.attribute_values <= ATTRIBUTE_VALUES).then(|| self.by_attribute.clone()),
+        )
     }
 
     fn facets(self, values: usize) -> Facets {

@@ -4,7 +4,7 @@ use tributary_schemas::Filter;
 use tributary_schemas::unmet::{UnmetFilter, UnmetValue};
 use tributary_taxonomy::nearest;
 
-use crate::facets::Values;
+use crate::facets::{ByAttribute, Values};
 
 /// The conditions of a filter whose values are known, by name.
 fn conditions(filter: &Filter) -> [(&'static str, &[String]); 6] {
@@ -33,7 +33,36 @@ pub fn unmet(filter: &Filter, known: &Values, is_certain: bool) -> Option<UnmetF
         is_unmet |= !values.is_empty() && absent.len() == values.len();
         unmet.values.extend(absent);
     }
+    if let (Some(wanted), Some(known)) = (&filter.attributes, known.attributes()) {
+        for (name, values) in wanted {
+            let absent = absent_of_attribute(name, values, known);
+            is_unmet |=
+                !known.contains_key(name) || !values.is_empty() && absent.len() == values.len();
+            unmet.values.extend(absent);
+        }
+    }
     is_unmet.then_some(unmet)
+}
+
+/// The attribute itself where no document has it, else the values that none has.
+fn absent_of_attribute(name: &str, values: &[String], known: &ByAttribute) -> Vec<UnmetValue> {
+    let one = |condition: String, value: &str, near: Option<&str>| UnmetValue {
+        condition,
+        value: value.to_owned(),
+        did_you_mean: near.map(str::to_owned),
+    };
+    let Some(of_name) = known.get(name) else {
+        let near = nearest(name, known.keys().map(String::as_str));
+        return vec![one("attributes".to_owned(), name, near)];
+    };
+    values
+        .iter()
+        .filter(|value| !of_name.contains(*value))
+        .map(|value| {
+            let near = nearest(value, of_name.iter().map(String::as_str));
+            one(format!("attributes.{name}"), value, near)
+        })
+        .collect()
 }
 
 /// A value that no document has, with the most similar one that some have.
@@ -84,5 +113,35 @@ mod tests {
         let both = filter(&["handbook"], &["radio"]);
         assert_eq!(values(&both, false), None);
         assert_eq!(values(&both, true), Some(vec![]), "none has both");
+    }
+
+    #[test]
+    fn attributes_are_named_by_their_names_and_their_values() {
+        let values = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();
+        let known = Values::default()
+            .with_attributes(Some([("department".to_owned(), values(&["radio"]))].into()));
+        let asked = |name: &str, value: &str, known: &Values| {
+            let filter = Filter {
+                attributes: Some([(name.to_owned(), vec![value.to_owned()])].into()),
+                ..Filter::default()
+            };
+            let unmet = unmet(&filter, known, false)?;
+            Some(unmet.describe())
+        };
+        assert_eq!(asked("department", "radio", &known), None);
+        assert_eq!(
+            asked("department", "radoi", &known).as_deref(),
+            Some(
+                "there is no document whose attribute `department` is `radoi` (did you mean `radio`?)"
+            )
+        );
+        assert_eq!(
+            asked("departmnet", "radio", &known).as_deref(),
+            Some(
+                "there is no document with the attribute `departmnet` (did you mean `department`?)"
+            )
+        );
+        let too_many = Values::default();
+        assert_eq!(asked("department", "radoi", &too_many), None);
     }
 }

@@ -1,5 +1,7 @@
 //! Why nothing was found under a filter: no document meets it.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +15,8 @@ pub struct UnmetFilter {
 /// A value of a condition that no document has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnmetValue {
-    /// The condition, as the filter calls it: `sources`, `tags`.
+    /// The condition, as the filter calls it: `sources`, `tags`; `attributes.NAME` for a value of an
+    /// attribute, and `attributes` where no document has the attribute.
     pub condition: String,
     /// The value.
     pub value: String,
@@ -44,14 +47,18 @@ impl UnmetFilter {
 
 impl UnmetValue {
     fn describe(&self) -> String {
-        let condition = match self.condition.as_str() {
-            "knowledge_sets" => "in the knowledge set",
-            "tags" => "with the tag",
-            "sources" => "of the source",
-            "products" => "about the product",
-            "product_versions" => "about the product version",
-            "languages" => "in the language",
-            _ => "with the id or name",
+        let condition: Cow<'_, str> = match self.condition.as_str() {
+            "knowledge_sets" => "in the knowledge set".into(),
+            "tags" => "with the tag".into(),
+            "sources" => "of the source".into(),
+            "products" => "about the product".into(),
+            "product_versions" => "about the product version".into(),
+            "languages" => "in the language".into(),
+            "attributes" => "with the attribute".into(),
+            other => match other.strip_prefix("attributes.") {
+                Some(name) => format!("whose attribute `{name}` is").into(),
+                None => "with the id or name".into(),
+            },
         };
         let near = self.did_you_mean.as_ref();
         let near = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
