@@ -212,6 +212,20 @@ fn a_root_can_be_given_and_is_not_changed_by_accident() {
 }
 
 #[test]
+fn a_folder_of_which_all_was_refused_is_no_root() {
+    let workspace = handbook();
+    let server = workspace.start();
+    let refused = publish(&workspace, &["hb/core", "--set", "nosuch"]);
+    assert!(
+        refused.code == 1 && refused.stdout.contains("nosuch"),
+        "{refused:?}"
+    );
+    published(&workspace, &["hb"]);
+    assert!(indexed(&workspace, "hb").contains(&"core/amf.md".to_owned()));
+    server.stop();
+}
+
+#[test]
 fn pruning_ends_what_left_the_folder_and_nothing_else() {
     let workspace = handbook();
     let server = workspace.start();

@@ -55,6 +55,7 @@ pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcom
     progress.explain_interrupts(&source, client.is_local())?;
     let started = Instant::now();
     // Before the first is sent: what was sent until Ctrl-C is known to come from here.
+    let new_roots = plan.new_roots(&roots);
     plan.remember(&mut roots)?;
     let fetcher = Fetcher::new(config.convert.maximum_body_bytes);
     let sender = Sender {
@@ -65,6 +66,7 @@ pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcom
     let mut documents = sender.send_all(&plan.items, &progress);
     documents.extend(prune::delete(&client, &plan.comparison.gone));
     plan.forget(&mut roots, &documents)?;
+    Plan::withdraw(&new_roots, &mut roots, &documents)?;
     plan.remember_titles(&mut roots, &documents)?;
     if publish.wait || client.is_local() {
         let patience = Duration::from_secs(publish.timeout);

@@ -1,6 +1,6 @@
 //! What is to be published and deleted, as data: made and checked before anything is sent.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -223,6 +223,25 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    /// Folders from which nothing was published before.
+    pub(super) fn new_roots(&self, roots: &Roots) -> BTreeSet<PathBuf> {
+        let lone = self.files.iter().filter(|found| found.is_lone);
+        let all = self.roots.iter().chain(lone.map(|found| &found.root));
+        all.filter(|root| roots.is_new(root)).cloned().collect()
+    }
+
+    /// Where all was refused, as for a knowledge set that does not exist, nothing came from there.
+    pub(super) fn withdraw(
+        new: &BTreeSet<PathBuf>,
+        roots: &mut Roots,
+        documents: &[Published],
+    ) -> Result<()> {
+        if documents.iter().any(|document| document.state != REFUSED) {
+            return Ok(());
+        }
+        new.iter().try_for_each(|root| roots.withdraw(root))
     }
 
     /// What could not be deleted stays known.

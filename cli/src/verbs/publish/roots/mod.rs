@@ -230,6 +230,17 @@ impl Roots {
         })
     }
 
+    /// Forgets a root of which nothing was published, so that another one can take its place.
+    pub fn withdraw(&mut self, folder: &Path) -> Result<()> {
+        self.change(|remembered| remembered.roots.retain(|root| root.folder != folder))
+    }
+
+    /// Whether neither a folder nor one below it is remembered.
+    pub fn is_new(&self, folder: &Path) -> bool {
+        let mut roots = self.remembered.roots.iter();
+        !roots.any(|root| root.folder.starts_with(folder))
+    }
+
     /// Notes where something is mounted below a root, as paths from it. What was noted before stays
     /// for as long as there are documents from there.
     pub fn note_mounts(&mut self, folder: &Path, mounts: BTreeSet<String>) -> Result<()> {
