@@ -341,3 +341,38 @@ fn copy_folder(from: &Path, to: &Path) {
         }
     }
 }
+
+/// While an index that was lost is filled from the log, what was replaced or deleted stays so.
+#[test]
+fn an_index_that_is_built_again_shows_no_version_that_was_replaced() {
+    const MANY: usize = 40;
+    let workspace = Workspace::new().with("store.partitions", "1");
+    let edition = |word: &str| {
+        for number in 0..MANY {
+            let own = (0..20).map(|own| format!("burrow{number}x{own}"));
+            let own = own.collect::<Vec<_>>().join(" ");
+            workspace.write(
+                &format!("docs/{number}.md"),
+                format!("# Page {number}\n\nbandicoot {word} {own}\n"),
+            );
+        }
+        workspace.json(["publish", "docs", "--wait", "--format", "json"]);
+    };
+    edition("formerly");
+    edition("presently");
+    fs::remove_dir_all(workspace.data().join("index")).unwrap();
+    workspace.json(["repair", "--apply", "--format", "json"]);
+    let server = workspace.start();
+    wait_for("all documents to be back", || {
+        let asked = json!({"query": "bandicoot formerly presently", "top_k": 80});
+        let (_, answer) = server.post("/v1/search", &asked);
+        for hit in answer["hits"].as_array().unwrap() {
+            let text = text(hit, "/text");
+            assert!(!text.contains("formerly"), "{text}");
+        }
+        let (_, reconciled) = server.post("/v1/documents/reconcile", &json!({}));
+        (reconciled["ok"] == true).then_some(())
+    });
+    assert_eq!(found(&server), MANY);
+    server.stop();
+}

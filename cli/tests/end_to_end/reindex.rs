@@ -525,3 +525,28 @@ fn a_build_moves_documents_to_other_sets_and_not_the_times_since_when_they_are_f
     assert_eq!(times(&workspace), before, "after a start");
     server.stop();
 }
+
+/// Another generation may be older: which one serves is not guessed.
+#[test]
+fn the_promoted_generation_serves_also_where_the_index_has_lost_which_one_it_is() {
+    let workspace = workspace_of(4, LEXICON);
+    workspace.json(["publish", "docs", "--wait", "--format", "json"]);
+    workspace.write("terms.txt", "载波聚合\n");
+    reindex(&workspace, &["--all", "--wait"]);
+    let promoted = serving(&workspace);
+    assert!(promoted.starts_with("g2"), "{promoted}");
+    let file = workspace.data().join("index/serving");
+    for damaged in [None, Some([0xff, 0xfe])] {
+        match damaged {
+            None => std::fs::remove_file(&file).unwrap(),
+            Some(bytes) => std::fs::write(&file, bytes).unwrap(),
+        }
+        let verified = workspace.run(["doctor", "--verify", "--format", "json"]);
+        assert_eq!(verified.code, 1, "{verified:?}");
+        assert!(verified.stdout.contains("index/serving"), "{verified:?}");
+        workspace.json(["repair", "--apply", "--format", "json"]);
+        assert_eq!(serving(&workspace), promoted);
+        let verified = workspace.run(["doctor", "--verify", "--format", "json"]);
+        assert!(!verified.stdout.contains("index/serving"), "{verified:?}");
+    }
+}
