@@ -36,24 +36,6 @@ fn published(workspace: &Workspace) {
 }
 
 #[test]
-fn a_lost_or_damaged_original_comes_back_when_its_document_is_published_again() {
-    let workspace = Workspace::new();
-    workspace.write("docs/radio/tilt.md", TILT);
-    published(&workspace);
-    let hash = blake3::hash(TILT.as_bytes()).to_hex().to_string();
-    let (shelf, name) = hash.split_at(2);
-    let kept = workspace.data().join("blobs").join(shelf).join(name);
-    for damaged in [None, Some(TILT.replace('6', "9"))] {
-        match damaged {
-            None => std::fs::remove_file(&kept).unwrap(),
-            Some(bytes) => std::fs::write(&kept, bytes).unwrap(),
-        }
-        published(&workspace);
-        assert_eq!(std::fs::read(&kept).unwrap(), TILT.as_bytes());
-    }
-}
-
-#[test]
 fn a_file_is_downloaded_as_it_was_while_its_document_is_there() {
     let workspace = Workspace::new().with("store.blobs.grace_hours", "0");
     workspace.write("docs/radio/tilt.md", TILT);

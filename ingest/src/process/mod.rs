@@ -197,22 +197,15 @@ impl IngestStage {
     }
 
     /// Keeps the bytes that were published and names their blob. Nothing is kept of a document of
-    /// which nothing is left. One that is searchable as it is has its original, which is only
-    /// mended where it was lost or damaged.
+    /// which nothing is left, nor of one that is searchable as it is: it has its original.
     async fn keep_original(
         &self,
         mut clean: CleanDocument,
         original: Option<Original>,
     ) -> Result<CleanDocument> {
-        let Some(original) = original.filter(|_| !clean.markdown.trim().is_empty()) else {
+        let Some(original) = original.filter(|_| self.is_news(&clean)) else {
             return Ok(clean);
         };
-        if !self.is_news(&clean) {
-            if let Original::Inline(bytes) = original {
-                self.blobs.put(bytes).await?;
-            }
-            return Ok(clean);
-        }
         clean.document.original = Some(match original {
             Original::Kept(url) => url,
             Original::Inline(bytes) => self.blobs.put(bytes).await?,
