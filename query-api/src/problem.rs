@@ -64,6 +64,8 @@ codes! {
     QueryTooLong => "query_too_long", 413, "The query is too long", Invalid;
     /// A body over the size limit.
     BodyTooLarge => "body_too_large", 413, "The body is too large", Invalid;
+    /// A range of bytes that a file does not have.
+    RangeNotSatisfiable => "range_not_satisfiable", 416, "The file has no such bytes", Invalid;
     /// A content type that the route does not read.
     UnsupportedMediaType => "unsupported_media_type", 415, "The content type is not supported", Unsupported;
     /// Well formed, but of a kind that nothing here handles.

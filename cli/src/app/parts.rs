@@ -14,7 +14,7 @@ use tributary_enrich::writing::WrittenKind;
 use tributary_enrich::{
     Catalog, ChunkServices, Chunking, Pipeline, Pipelines, RecipeConfig, Writers,
 };
-use tributary_indexer::reindex::{remember_versions, restore_serving};
+use tributary_indexer::reindex::{remember_removals, remember_versions, restore_serving};
 use tributary_models::RerankerKind;
 use tributary_models::chat::{ChatModels, Role};
 use tributary_models::prompts::{PromptSet, Prompts};
@@ -456,7 +456,11 @@ async fn remember_versions_in_an_empty_index(stores: &Stores, table: &DocumentTa
         .iter()
         .filter(|generation| generation.documents == 0)
     {
-        remember_versions(table, &stores.index, &generation.name).await?;
+        // One that is being built shows nothing yet, and may take what is older first.
+        match generation.serving {
+            true => remember_versions(table, &stores.index, &generation.name).await?,
+            false => remember_removals(table, &stores.index, &generation.name).await?,
+        }
     }
     Ok(())
 }

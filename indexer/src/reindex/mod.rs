@@ -17,7 +17,7 @@ mod serving;
 mod unreported;
 
 pub use build::{ReindexParts, ReindexStage};
-pub use removals::remember_versions;
+pub use removals::{remember_removals, remember_versions};
 pub use requests::ReindexRequests;
 pub use serving::restore_serving;
 pub use unreported::report_found;

@@ -4,8 +4,8 @@
 
 use actix_web::body::SizedStream;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{HeaderValue, IF_RANGE, RANGE};
-use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
+use actix_web::http::header::{CONTENT_RANGE, HeaderValue, IF_RANGE, RANGE};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, ResponseError, web};
 use tributary_retrieval::{DocumentParts, DocumentView};
 
 use super::byte_range::{Asked, asked};
@@ -98,7 +98,7 @@ pub async fn get(
     let size = state.blobs.size(&original.stored).await?;
     let tag = format!("\"{}\"", original.tag());
     match wanted(&request, &tag, size) {
-        Asked::Nothing => Ok(out_of_range(size)),
+        Asked::Nothing => Ok(out_of_range(&request, size)),
         Asked::All => {
             let pieces = state.blobs.pieces(&original.stored).await?;
             let mut answer = download(StatusCode::OK, &original.view, tag);
@@ -137,10 +137,15 @@ fn wanted(request: &HttpRequest, tag: &str, size: u64) -> Asked {
     range.map_or(Asked::All, |range| asked(range, size))
 }
 
-fn out_of_range(size: u64) -> HttpResponse {
-    HttpResponse::build(StatusCode::RANGE_NOT_SATISFIABLE)
-        .insert_header(("content-range", format!("bytes */{size}")))
-        .finish()
+fn out_of_range(request: &HttpRequest, size: u64) -> HttpResponse {
+    let range = request.headers().get(RANGE);
+    let range = range.and_then(|range| range.to_str().ok()).unwrap_or("");
+    let what = format!("`{range}` names none of the {size} bytes of the file");
+    let mut answer = Problem::new(Code::RangeNotSatisfiable, what).error_response();
+    if let Ok(whole) = HeaderValue::from_str(&format!("bytes */{size}")) {
+        answer.headers_mut().insert(CONTENT_RANGE, whole);
+    }
+    answer
 }
 
 /// What was detected, where a header can say it.

@@ -208,6 +208,7 @@ async fn originals_are_downloads_of_documents_that_are_there() {
         (beyond.status, beyond.header("content-range")),
         (416, Some("bytes */25"))
     );
+    assert_eq!(beyond.code(), "range_not_satisfiable");
 
     // A slash that is part of a name parts nothing.
     let name = server.get(&format!("{address}%2Foriginal")).await;

@@ -241,7 +241,12 @@ impl Plan {
         if documents.iter().any(|document| document.state != REFUSED) {
             return Ok(());
         }
-        new.iter().try_for_each(|root| roots.withdraw(root))
+        let refused: HashSet<&str> = documents
+            .iter()
+            .map(|document| document.source_path.as_str())
+            .collect();
+        new.iter()
+            .try_for_each(|root| roots.withdraw(root, &refused))
     }
 
     /// What could not be deleted stays known.

@@ -15,7 +15,7 @@
 
 mod file;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -230,9 +230,17 @@ impl Roots {
         })
     }
 
-    /// Forgets a root of which nothing was published, so that another one can take its place.
-    pub fn withdraw(&mut self, folder: &Path) -> Result<()> {
-        self.change(|remembered| remembered.roots.retain(|root| root.folder != folder))
+    /// Forgets a root of which nothing was published but these, which were refused, so that another
+    /// one can take its place.
+    pub fn withdraw(&mut self, folder: &Path, refused: &HashSet<&str>) -> Result<()> {
+        let is_withdrawn = |root: &Root| {
+            root.folder == folder
+                && root
+                    .paths
+                    .keys()
+                    .all(|path| refused.contains(path.as_str()))
+        };
+        self.change(|remembered| remembered.roots.retain(|root| !is_withdrawn(root)))
     }
 
     /// Whether neither a folder nor one below it is remembered.
