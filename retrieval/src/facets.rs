@@ -195,11 +195,8 @@ impl Counts {
         tally(&mut self.languages, &attributes.language);
         let level = attributes.security_level.map(|level| level.to_string());
         tally(&mut self.security_levels, &level);
-        // One document's alone, and no condition.
-        let texts = attributes.texts().filter(|(name, _)| *name != "link");
-        let custom = attributes.custom.iter();
-        texts.for_each(|(name, value)| self.add_attribute(name, value));
-        custom.for_each(|(name, value)| self.add_attribute(name, value));
+        let conditions = attributes.conditions();
+        conditions.for_each(|(name, value)| self.add_attribute(name, value));
     }
 
     fn add_attribute(&mut self, name: &str, value: &str) {

@@ -126,6 +126,17 @@ impl Attributes {
             .filter_map(|(name, value)| Some((name, value.as_deref()?)))
     }
 
+    /// What a filter's condition on attributes can ask for, by name. A link is one document's alone;
+    /// what a custom attribute says must not pass for what the producer says by the same name.
+    pub fn conditions(&self) -> impl Iterator<Item = (&str, &str)> {
+        let own = self
+            .texts()
+            .map(|(name, value)| -> (&str, &str) { (name, value) });
+        let own = own.filter(|(name, _)| *name != "link");
+        let custom = self.custom.iter().filter(|(name, _)| !is_own_name(name));
+        own.chain(custom.map(|(name, value)| (name.as_str(), value.as_str())))
+    }
+
     /// Value of a textual attribute by name, `custom` ones included; what tag rules read.
     pub fn text(&self, name: &str) -> Option<&str> {
         let known = match name {

@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{self, Viewer};
-use crate::attributes::is_own_name;
 use crate::near_duplicate::Duplicate;
 use crate::{Chunk, ChunkKind, DocumentHeader, strict};
 
@@ -250,15 +249,9 @@ pub fn document_terms(document: &DocumentHeader) -> Vec<String> {
             .iter()
             .map(|language| term("language", language)),
     );
-    // A link is one document's alone. Exact duplicates have the same attributes otherwise.
-    let own = attributes.texts().filter(|(name, _)| *name != "link");
-    terms.extend(own.map(|(name, value)| attribute_term(name, value)));
-    // What a custom attribute says must not pass for what the producer says by the same name.
-    let custom = attributes
-        .custom
-        .iter()
-        .filter(|(name, _)| !is_own_name(name));
-    terms.extend(custom.map(|(name, value)| attribute_term(name, value)));
+    // Exact duplicates have the same.
+    let conditions = attributes.conditions();
+    terms.extend(conditions.map(|(name, value)| attribute_term(name, value)));
     // Exact duplicates have the same rights: they are among what makes them duplicates.
     terms.extend(access::terms(attributes.access.as_ref()));
     terms.extend(document.duplicates.iter().flat_map(duplicate_terms));
