@@ -342,7 +342,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// While an index that was lost is filled from the log, what was replaced or deleted stays so.
+/// While an index that was lost is filled from the log, what was replaced stays so.
 #[test]
 fn an_index_that_is_built_again_shows_no_version_that_was_replaced() {
     const MANY: usize = 40;

@@ -1,6 +1,7 @@
 //! What a new generation must know of documents that are gone: their tombstones in the log may be
 //! compacted away, and an older version that comes late (a replayed dead letter, a record delivered
-//! again) would bring them back.
+//! again) would bring them back. One that serves while it is filled must know it of replaced
+//! versions, too.
 
 use tributary_schemas::{Result, State};
 use tributary_store::manifest::table::{DocumentRow, DocumentTable};
@@ -16,10 +17,7 @@ pub async fn remember_removals(
     index: &SharedSearchIndex,
     generation: &str,
 ) -> Result<()> {
-    remember(table, index, generation, |row| {
-        is_removed(&row).then(|| removal(row)).flatten()
-    })
-    .await
+    remember(table, index, generation, removal).await
 }
 
 /// Of a generation that lost what it had, and serves while it is filled from the log again: beside
@@ -31,7 +29,7 @@ pub async fn remember_versions(
 ) -> Result<()> {
     remember(table, index, generation, |row| match &row.indexed {
         Some(indexed) => before(indexed.version, row.latest.document_id),
-        None => is_removed(&row).then(|| removal(row)).flatten(),
+        None => removal(row),
     })
     .await
 }
@@ -65,13 +63,11 @@ async fn remember(
     Ok(())
 }
 
-/// Deleted, or without anything to search since its newest version.
-fn is_removed(row: &DocumentRow) -> bool {
-    row.indexed.is_none() && matches!(row.latest.state, State::Deleted | State::Skipped)
-}
-
+/// Of what is deleted, or without anything to search since its newest version.
 fn removal(row: DocumentRow) -> Option<Operation> {
-    before(row.latest.version, row.latest.document_id)
+    let is_removed =
+        row.indexed.is_none() && matches!(row.latest.state, State::Deleted | State::Skipped);
+    is_removed.then(|| before(row.latest.version, row.latest.document_id))?
 }
 
 /// Lets in what is of this version or newer.

@@ -54,8 +54,8 @@ pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcom
     let progress = Progress::new(plan.items.len(), bytes);
     progress.explain_interrupts(&source, client.is_local())?;
     let started = Instant::now();
-    // Before the first is sent: what was sent until Ctrl-C is known to come from here.
     let new_roots = plan.new_roots(&roots);
+    // Before the first is sent: what was sent until Ctrl-C is known to come from here.
     plan.remember(&mut roots)?;
     let fetcher = Fetcher::new(config.convert.maximum_body_bytes);
     let sender = Sender {

@@ -229,7 +229,7 @@ impl Plan {
     pub(super) fn new_roots(&self, roots: &Roots) -> BTreeSet<PathBuf> {
         let lone = self.files.iter().filter(|found| found.is_lone);
         let all = self.roots.iter().chain(lone.map(|found| &found.root));
-        all.filter(|root| roots.is_new(root)).cloned().collect()
+        all.filter(|root| !roots.has_any(root)).cloned().collect()
     }
 
     /// Where all was refused, as for a knowledge set that does not exist, nothing came from there.

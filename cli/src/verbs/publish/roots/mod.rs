@@ -243,12 +243,6 @@ impl Roots {
         self.change(|remembered| remembered.roots.retain(|root| !is_withdrawn(root)))
     }
 
-    /// Whether neither a folder nor one below it is remembered.
-    pub fn is_new(&self, folder: &Path) -> bool {
-        let mut roots = self.remembered.roots.iter();
-        !roots.any(|root| root.folder.starts_with(folder))
-    }
-
     /// Notes where something is mounted below a root, as paths from it. What was noted before stays
     /// for as long as there are documents from there.
     pub fn note_mounts(&mut self, folder: &Path, mounts: BTreeSet<String>) -> Result<()> {
