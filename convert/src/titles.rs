@@ -1,5 +1,7 @@
 //! Titles: on one line, not too long, or from the file's name.
 
+use tributary_schemas::names::without_query;
+
 /// The found title on one line and not too long, else the file name without extension.
 pub(crate) fn finish_title(
     found: Option<String>,
@@ -33,7 +35,7 @@ pub fn one_line(text: &str, maximum_characters: usize) -> String {
 
 /// File name without folders, query and extension.
 pub fn file_stem(name: &str) -> Option<String> {
-    let path = name.split(['?', '#']).next()?.trim_end_matches(['/', '\\']);
+    let path = without_query(name).trim_end_matches(['/', '\\']);
     let file = path.rsplit(['/', '\\']).next()?;
     let stem = match file.rsplit_once('.') {
         Some((stem, extension))
@@ -59,6 +61,10 @@ mod tests {
         assert_eq!(
             finish_title(Some(" \n".into()), Some("dir/载波 聚合.v2.md?x=1"), 80).as_deref(),
             Some("载波 聚合.v2")
+        );
+        assert_eq!(
+            finish_title(None, Some("C# guide, part 2.md"), 80).as_deref(),
+            Some("C# guide, part 2")
         );
         assert_eq!(
             finish_title(None, Some("C:\\docs\\.profile"), 80).as_deref(),

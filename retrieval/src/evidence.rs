@@ -47,7 +47,12 @@ impl Retriever {
         let (mut plan, _) = self.plan(&route.request, &route.serving).await?;
         let mut degraded = Vec::new();
         let (coarse, _) = self
-            .coarse(&mut plan, &route.serving, &mut degraded)
+            .coarse(
+                &mut plan,
+                &route.request.query,
+                &route.serving,
+                &mut degraded,
+            )
             .await?;
         let mut lists = self.lists(&plan, &coarse).await?;
         let candidates = coarse.candidates.iter();

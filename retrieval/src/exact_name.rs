@@ -32,22 +32,27 @@ const QUOTES: [(char, char); 6] = [
 /// (`nn.Conv2d`, `load_checkpoint`, `radio/tilt.md`, `0x80070005`), and the question itself if it
 /// is short.
 pub fn in_question(question: &str) -> Vec<String> {
-    let is_short = question.chars().count() <= MAXIMUM_NAME_CHARACTERS;
-    let whole = is_short.then(|| normal(question));
-    let quoted = quoted(question).into_iter().map(normal);
-    let identifiers = words(question).filter(|word| is_identifier(word));
     let mut names: Vec<String> = Vec::new();
-    for name in whole
-        .into_iter()
-        .chain(quoted)
-        .chain(identifiers.map(normal))
-    {
+    for name in written(question).map(normal) {
         if !name.is_empty() && !names.contains(&name) {
             names.push(name);
         }
     }
     names.truncate(MAXIMUM_NAMES);
     names
+}
+
+/// The same as they are written, without bound.
+fn written(question: &str) -> impl Iterator<Item = &str> {
+    let is_short = question.chars().count() <= MAXIMUM_NAME_CHARACTERS;
+    let whole = is_short.then_some(question);
+    let identifiers = words(question).filter(|word| is_identifier(word));
+    whole.into_iter().chain(quoted(question)).chain(identifiers)
+}
+
+/// What [`in_question`] folds, as it is written; at most as many.
+pub fn written_in(question: &str) -> Vec<&str> {
+    written(question).take(MAXIMUM_NAMES).collect()
 }
 
 /// Tells how exactly a question names documents and chunks, as strengths: 0 for not at all.
@@ -80,17 +85,19 @@ impl<'a> Naming<'a> {
         }
     }
 
-    /// Of a document, by its path, its title, or the last parts of its title or file name
-    /// (`load_checkpoint` for `mindspore.load_checkpoint`).
+    /// Of a document, by its path (with its source or without), its title, or the last parts of its
+    /// title or file name (`load_checkpoint` for `mindspore.load_checkpoint`).
     pub fn of_document(&self, document: &DocumentHeader) -> f32 {
         if !self.is_possible() {
             return 0.0;
         }
         let path = fold(&document.source_path);
+        let below_source = path.trim_start_matches('/');
+        let path_in_source = format!("{}/{below_source}", fold(&document.source));
         let title = normal(&document.title);
         let file = normal(file_stem(&path));
         let strength = |name: &String| match name.as_str() {
-            name if is_path(name) && ends_with_part(&path, name, "/") => self.config.path,
+            name if is_path(name) && ends_with_part(&path_in_source, name, "/") => self.config.path,
             name if name == title => self.config.title,
             name if name == file || ends_with_name(&title, name) || ends_with_name(&file, name) => {
                 self.config.last_part
@@ -302,6 +309,7 @@ mod tests {
     #[test]
     fn a_document_is_named_by_path_title_or_the_last_parts_of_its_name() {
         let document = DocumentHeader {
+            source: "docs".into(),
             source_path: "api/nn/mindspore.nn.Conv2d.rst".into(),
             title: "mindspore.nn.Conv2d".into(),
             ..DocumentHeader::default()
@@ -310,6 +318,7 @@ mod tests {
             ("mindspore.nn.Conv2d", CONFIG.title),
             ("api/nn/mindspore.nn.Conv2d.rst", CONFIG.path),
             ("nn/mindspore.nn.Conv2d.rst", CONFIG.path),
+            ("docs/api/nn/mindspore.nn.Conv2d.rst", CONFIG.path),
             ("how is nn.Conv2d padded", CONFIG.last_part),
             ("Conv2d", CONFIG.last_part),
             ("conv2d_transpose", 0.0),

@@ -9,6 +9,7 @@ use tributary_store::search_index::{
     Bm25, KeywordQuery, SearchIndex, StoredChunk, VectorField, VectorQuery,
 };
 
+use crate::coarse::Coarse;
 use crate::embed::QueryVectors;
 use crate::exact_name::{Naming, boosted};
 use crate::windows::Nearest;
@@ -90,16 +91,15 @@ pub struct Lists {
     pub vector: Vec<ScoredChunk>,
     /// Cosines of nearest windows.
     pub windows: Nearest,
+    /// Chunks that are there for their document's name, however little the signals make of them.
+    pub named: HashSet<ChunkId>,
 }
 
 /// Asks both signals inside `candidates`.
-pub async fn lists(
-    index: &dyn SearchIndex,
-    plan: &QueryPlan,
-    vectors: Option<&QueryVectors>,
-    candidates: &[ScoredChunk],
-) -> Result<Lists> {
-    let candidates: Vec<ChunkId> = candidates
+pub async fn lists(index: &dyn SearchIndex, plan: &QueryPlan, coarse: &Coarse) -> Result<Lists> {
+    let vectors = coarse.vectors.as_ref();
+    let candidates: Vec<ChunkId> = coarse
+        .candidates
         .iter()
         .map(|candidate| candidate.chunk_id)
         .collect();
@@ -113,6 +113,7 @@ pub async fn lists(
         keyword,
         vector,
         windows,
+        named: coarse.named.clone(),
     })
 }
 
@@ -122,7 +123,10 @@ pub async fn rank(fine: Fine<'_>, lists: &Lists) -> Result<Vec<FineChunk>> {
     let mut chunks = fuse(lists, plan);
     sort(&mut chunks);
     if is_weighed(plan) || fine.naming.is_possible() {
-        adjust(fine, &mut chunks, fine.looked_at()).await?;
+        // What is named is looked at wherever it stands.
+        chunks.sort_by_key(|chunk| !lists.named.contains(&chunk.chunk_id));
+        let looked_at = fine.looked_at().saturating_add(lists.named.len());
+        adjust(fine, &mut chunks, looked_at).await?;
     }
     sort(&mut chunks);
     chunks.truncate(plan.fine_keep);
@@ -205,7 +209,7 @@ async fn vector(
     index.vector(query).await
 }
 
-/// The union of the best by each signal, each member with both scores. A signal that found nothing
+/// The union of the best by each signal and of what is named, each member with both scores. A signal that found nothing
 /// leaves its weight to the other.
 fn fuse(lists: &Lists, plan: &QueryPlan) -> Vec<FineChunk> {
     let (by_keyword, by_vector) = (lists.keyword.as_slice(), lists.vector.as_slice());
@@ -213,9 +217,12 @@ fn fuse(lists: &Lists, plan: &QueryPlan) -> Vec<FineChunk> {
         .iter()
         .take(plan.fine.keyword)
         .chain(by_vector.iter().take(plan.fine.vector));
+    let mut named: Vec<ChunkId> = lists.named.iter().copied().collect();
+    named.sort_unstable();
     let mut seen = HashSet::new();
     let union: Vec<ChunkId> = best
         .map(|chunk| chunk.chunk_id)
+        .chain(named)
         .filter(|chunk_id| seen.insert(*chunk_id))
         .collect();
     let keyword_raw = raw(&union, by_keyword);

@@ -27,6 +27,7 @@ pub mod json_schema;
 pub mod judging;
 pub mod limits;
 pub mod listing;
+pub mod names;
 pub mod near_duplicate;
 mod newest_rights;
 pub mod picture;

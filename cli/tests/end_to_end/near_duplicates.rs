@@ -131,6 +131,16 @@ fn exact_duplicates_are_stored_once_and_found_by_either() {
         documents(&unfolded).contains(&wiki) && documents(&unfolded).contains(&portal),
         "{unfolded}"
     );
+    for (name, named) in [
+        ("wiki/settings.md", &wiki),
+        ("portal/a/settings.md", &portal),
+    ] {
+        let answer = search(&server, json!({"query": name}));
+        let mut shown = documents(&answer);
+        shown.extend(family(&answer));
+        let is_first = answer.pointer("/hits/0/scores/exact_name").is_some();
+        assert!(is_first && shown.contains(named), "{name}: {answer}");
+    }
 
     // A document with another security level is never a duplicate, however equal it reads.
     let secret = publish(

@@ -1,5 +1,7 @@
 //! What a name and a media type suggest of a body.
 
+use tributary_schemas::names::without_query;
+
 use super::languages::CODE_EXTENSIONS;
 use crate::text::structured::Notation;
 
@@ -60,7 +62,7 @@ impl Hint {
     }
 
     fn of_extension(name: &str) -> Self {
-        let path = name.split(['?', '#']).next().unwrap_or_default();
+        let path = without_query(name);
         let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
         let Some((_, extension)) = file.rsplit_once('.') else {
             return Self::None;

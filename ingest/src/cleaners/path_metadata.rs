@@ -3,6 +3,7 @@
 //! space/page).
 
 use tributary_schemas::Result;
+use tributary_schemas::names::without_query;
 
 use super::{Cleaner, Draft, Settings};
 use crate::config::CleanersConfig;
@@ -49,12 +50,10 @@ impl Cleaner for PathMetadata {
 
 /// Names of the folders above the document, without scheme and host.
 fn folders(source_path: &str) -> Vec<String> {
-    let path = source_path
-        .split_once("://")
-        .map_or(source_path, |(_, after)| {
-            after.split_once('/').map_or("", |(_, path)| path)
-        });
-    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let path = without_query(source_path);
+    let path = path.split_once("://").map_or(path, |(_, after)| {
+        after.split_once('/').map_or("", |(_, path)| path)
+    });
     let mut parts: Vec<&str> = path
         .split(['/', '\\'])
         .filter(|part| !part.is_empty() && *part != "." && *part != "..")

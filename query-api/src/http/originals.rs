@@ -7,6 +7,8 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_RANGE, HeaderValue, IF_RANGE, RANGE};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, ResponseError, web};
 use tributary_retrieval::{DocumentParts, DocumentView};
+use tributary_schemas::names::without_query;
+use tributary_schemas::{Error, ErrorKind};
 
 use super::byte_range::{Asked, asked};
 use super::caller::Caller;
@@ -95,7 +97,8 @@ pub async fn get(
         return documents::get(state, whole.into(), parameters, caller).await;
     }
     let original = Original::find(&state, &name, &caller).await?;
-    let size = state.blobs.size(&original.stored).await?;
+    let size = state.blobs.size(&original.stored).await;
+    let size = size.map_err(|error| not_there(&name, error))?;
     let tag = format!("\"{}\"", original.tag());
     match wanted(&request, &tag, size) {
         Asked::Nothing => Ok(out_of_range(&request, size)),
@@ -116,6 +119,17 @@ pub async fn get(
 }
 
 /// An answer that no browser shows by itself.
+/// Of an original that is kept and whose blob is gone.
+fn not_there(name: &str, error: Error) -> Problem {
+    if error.kind() != ErrorKind::NotFound {
+        return error.into();
+    }
+    let what = format!("the original of `{name:.200}` is gone from where bodies are kept");
+    Problem::new(Code::NotFound, what).with_hint(
+        "put it back from a backup, or delete the document and publish it again; `tributary doctor --verify` names all that are gone",
+    )
+}
+
 fn download(status: StatusCode, view: &DocumentView, tag: String) -> HttpResponseBuilder {
     let mut answer = HttpResponse::build(status);
     answer
@@ -156,11 +170,7 @@ fn media_type(detected: &str) -> &str {
 
 /// The last part of the path, or the title, as the name of a file.
 fn file_name(view: &DocumentView) -> String {
-    let path = view
-        .source_path
-        .split(['?', '#'])
-        .next()
-        .unwrap_or_default();
+    let path = without_query(&view.source_path);
     let last = path.trim_end_matches('/').rsplit('/').next();
     let named = last.filter(|last| !last.trim().is_empty());
     let is_safe = |character: &char| !character.is_control() && !"/\\:*?\"<>|".contains(*character);
@@ -204,6 +214,7 @@ mod tests {
     fn a_download_has_the_name_of_its_file_whatever_the_path_is() {
         let table = [
             ("radio/tilt.md", "", "text/markdown", "tilt.md"),
+            ("notes/C# 5?.md", "", "text/markdown", "C# 5.md"),
             ("手册/倾角.pdf", "", "application/pdf", "倾角.pdf"),
             ("https://host/page?x=/a.exe", "", "text/html", "page.html"),
             ("https://host/", "", "text/html", "host.html"),

@@ -504,6 +504,38 @@ async fn the_document_that_a_question_names_comes_first_and_its_hit_says_so() {
     assert!(!other.response.hits[0].scores.contains_key("exact_name"));
 }
 
+/// Nothing in the text is like a path, and tier 1 takes no more than it must.
+#[tokio::test]
+async fn a_document_that_is_named_is_found_though_no_signal_finds_it() {
+    let filled = filled().await;
+    let mut config = common::config();
+    (config.coarse.keyword, config.coarse.vector) = (1, 1);
+    let retriever = common::retriever_with(filled.index.clone(), config);
+    for strategy in ["hybrid", "full_text", "semantic"] {
+        for query in [
+            "case/42",
+            "see `case/case/42` for more",
+            "辅小区激活失败案例",
+        ] {
+            let asked = json!({"query": query, "strategy": strategy});
+            let outcome = search(&retriever, asked).await;
+            let first = &outcome.response.hits[0];
+            assert_eq!(first.document_id, "case/42", "{strategy} {query}");
+            assert!(first.scores["exact_name"] > 1.0, "{strategy} {query}");
+        }
+        for filter in [
+            json!({"sources": ["wiki"]}),
+            json!({"document_ids": ["manual/scheduler"]}),
+            json!({"max_security_level": 2}),
+        ] {
+            let asked = json!({"query": "case/42", "strategy": strategy, "filter": filter});
+            let outcome = search(&retriever, asked).await;
+            let mut found = outcome.response.hits.iter();
+            assert!(found.all(|hit| hit.document_id != "case/42"), "{filter}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn hits_have_a_relevance_that_a_request_can_ask_for() {
     let filled = filled().await;
