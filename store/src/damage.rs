@@ -15,6 +15,7 @@ use crate::data_folder::DataFolder;
 use crate::event_log::EventLog;
 use crate::event_log::embedded::{self as embedded_log, Damage, EmbeddedEventLog};
 use crate::generations::chunk_group;
+use crate::lost_blobs::{self, LostBlobs};
 use crate::parts;
 use crate::search_index::SearchIndex;
 use crate::search_index::embedded::{self as embedded_index, EmbeddedIndex, IndexDamage, Remedy};
@@ -113,6 +114,8 @@ pub struct Found {
     pub blobs: Vec<PathBuf>,
     /// Folders that an earlier start made and that are gone.
     pub missing: Vec<PathBuf>,
+    /// Documents of which a blob is gone; no repair brings it back.
+    pub lost: Vec<LostBlobs>,
 }
 
 impl Found {
@@ -136,11 +139,12 @@ impl Found {
         let damaged: Vec<String> = match part {
             Part::Log => self.log.iter().map(log_line).collect(),
             Part::Index => self.index.iter().map(index_line).collect(),
-            Part::Blobs => self
-                .blobs
-                .iter()
-                .map(|path| format!("{}: does not match its hash", path.display()))
-                .collect(),
+            Part::Blobs => {
+                let wrong = self.blobs.iter();
+                let wrong =
+                    wrong.map(|path| format!("{}: does not match its hash", path.display()));
+                wrong.chain(self.lost.iter().map(lost_line)).collect()
+            }
         };
         missing.chain(damaged).collect()
     }
@@ -175,6 +179,27 @@ impl Found {
             .collect()
     }
 
+    /// What no repair does, a line each.
+    pub fn left(&self) -> Vec<String> {
+        let left = self.lost.iter();
+        left.map(|lost| {
+            format!(
+                "{}: delete the document and publish it again",
+                lost_line(lost)
+            )
+        })
+        .collect()
+    }
+
+    /// Whether a repair has anything to do.
+    pub fn is_repairable(&self) -> bool {
+        let repaired = Self {
+            lost: Vec::new(),
+            ..self.clone()
+        };
+        !repaired.is_empty()
+    }
+
     /// Whether records of the log are gone.
     fn concerns_log(&self, folder: &Path) -> bool {
         !self.log.is_empty()
@@ -201,6 +226,14 @@ fn missing_plan(path: &Path, folder: &Path) -> String {
         "begin it anew; what was in it alone is lost, so put it back or restore a backup instead if you can"
     };
     format!("{}: {instead}", path.display())
+}
+
+fn lost_line(lost: &LostBlobs) -> String {
+    let name = match lost.source_path.as_str() {
+        "" => lost.source.clone(),
+        path => format!("{}/{path}", lost.source),
+    };
+    format!("{} ({name}): {} gone", lost.document_id, lost.said())
 }
 
 fn log_line(damage: &Damage) -> String {
@@ -271,6 +304,28 @@ pub fn verify(folder: &DataFolder, embedded: &Embedded, progress: &dyn Fn(u64)) 
         found.blobs = damaged_blobs(&blobs, progress)?;
     }
     Ok(found)
+}
+
+/// Documents of which a blob is gone, where index and blobs are in the data folder and are there;
+/// none where a part of it is missing: that comes first.
+pub async fn lost(
+    folder: &DataFolder,
+    embedded: &Embedded,
+    missing: &[PathBuf],
+) -> Result<Vec<LostBlobs>> {
+    let (root, blobs) = (folder.join("index"), folder.join("blobs"));
+    let is_there = root.is_dir() && blobs.is_dir() && missing.is_empty();
+    let Some(config) = embedded.index.as_ref().filter(|_| is_there) else {
+        return Ok(Vec::new());
+    };
+    let index = EmbeddedIndex::open(&root, config.clone())?;
+    match lost_blobs::find(&index, &blobs).await {
+        // No generation serves, or what it holds is damaged: `verify` says so.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => {
+            Ok(Vec::new())
+        }
+        found => found,
+    }
 }
 
 fn missing(folder: &DataFolder, embedded: &Embedded) -> Result<Vec<PathBuf>> {

@@ -16,6 +16,7 @@ pub mod evaluations;
 pub mod event_log;
 pub mod generations;
 pub mod keys;
+pub mod lost_blobs;
 pub mod manifest;
 pub mod metrics;
 pub mod missed_searches;

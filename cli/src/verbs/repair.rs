@@ -21,7 +21,8 @@ pub fn run(_: &Global, config: &Config, repair: Repair) -> Result<Outcome> {
     let steps = found.plan(path);
     let name = format!("repair-{}", tributary_store::system_clock()());
     let aside = path.join(ASIDE).join(&name);
-    let applied = repair.apply && !found.is_empty();
+    let left = found.left();
+    let applied = repair.apply && found.is_repairable();
     if applied {
         app::block_on(damage::repair(
             &folder,
@@ -30,13 +31,17 @@ pub fn run(_: &Global, config: &Config, repair: Repair) -> Result<Outcome> {
             &name,
         ))?;
     }
-    let value = json!({"steps": steps, "applied": applied, "aside": applied.then_some(&aside)});
+    let value = json!({
+        "steps": steps, "applied": applied, "aside": applied.then_some(&aside), "left": left,
+    });
     print::result(repair.output, &value, || {
         let mut lines = steps.clone();
-        lines.push(match (found.is_empty(), applied) {
-            (true, _) => "nothing is damaged".to_owned(),
-            (false, false) => "nothing was changed: `tributary repair --apply` does this".to_owned(),
-            (false, true) => {
+        lines.extend(left.iter().map(|left| format!("by hand: {left}")));
+        lines.push(match (found.is_repairable(), applied) {
+            (false, _) if left.is_empty() => "nothing is damaged".to_owned(),
+            (false, _) => "nothing that a repair could do".to_owned(),
+            (true, false) => "nothing was changed: `tributary repair --apply` does this".to_owned(),
+            (true, true) => {
                 format!("done; what was taken away is in {}. Next: `tributary run`, then `tributary documents reconcile`", aside.display())
             }
         });

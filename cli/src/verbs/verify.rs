@@ -6,6 +6,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::damage::{self, Embedded, Found};
 use tributary_store::data_folder::{DataFolder, running_server};
 
+use crate::app;
 use crate::config::Config;
 use crate::print;
 
@@ -41,9 +42,14 @@ pub fn look(config: &Config, folder: &DataFolder) -> Result<Found> {
         damage::bytes(Path::new(&config.store.data_folder)),
         "verifying",
     );
-    let found = damage::verify(folder, &Embedded::from(&config.store), &|bytes| {
-        bar.inc(bytes)
-    });
+    let embedded = Embedded::from(&config.store);
+    let found = damage::verify(folder, &embedded, &|bytes| bar.inc(bytes));
     bar.finish_and_clear();
-    found
+    let mut found = found?;
+    if config.store.blobs.url.is_empty() {
+        let runtime = app::runtime()
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("{error:#}")))?;
+        found.lost = runtime.block_on(damage::lost(folder, &embedded, &found.missing))?;
+    }
+    Ok(found)
 }

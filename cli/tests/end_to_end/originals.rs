@@ -1,5 +1,7 @@
 //! What was published, as it was: for download, and drawn page by page.
 
+use serde_json::Value;
+
 use crate::harness::{Workspace, number, text};
 use crate::slides::{draws_pages, file_of};
 
@@ -68,6 +70,54 @@ fn a_file_is_downloaded_as_it_was_while_its_document_is_there() {
         !workspace.path("gone.md").exists(),
         "no part of a file is left"
     );
+}
+
+/// A file that is gone has no checksum, so it is looked for by the names that documents have for it.
+#[test]
+fn an_original_that_is_gone_is_named_and_comes_back_with_its_document() {
+    let workspace = Workspace::new();
+    workspace.write("docs/radio/tilt.md", TILT);
+    workspace.write("docs/radio/mast.md", "# Mast\n\nIt is 30 metres high.\n");
+    published(&workspace);
+    let doctor = || {
+        let doctor = workspace.run(["doctor", "--verify", "--format", "json"]);
+        let checks = doctor.json()["checks"].as_array().unwrap().clone();
+        let of_blobs = |check: &Value| text(check, "/name") == "blobs at rest";
+        checks.into_iter().find(of_blobs).unwrap()
+    };
+    assert_eq!(doctor()["ok"], true);
+    let hash = blake3::hash(TILT.as_bytes()).to_hex().to_string();
+    let (shelf, rest) = hash.split_at(2);
+    std::fs::remove_file(workspace.data().join("blobs").join(shelf).join(rest)).unwrap();
+
+    let check = doctor();
+    let detail = text(&check, "/detail");
+    let is_named = detail.contains("(hb/radio/tilt.md): its original gone");
+    assert!(check["ok"] == false && is_named, "{check}");
+    assert!(!detail.contains("mast"), "{check}");
+    let plan = workspace.json(["repair", "--apply", "--format", "json"]);
+    assert_eq!(plan["applied"], false, "{plan}");
+    let left = text(&plan, "/left/0");
+    assert!(
+        left.contains("delete the document and publish it again"),
+        "{plan}"
+    );
+    let save = ["documents", "original", "hb/radio/tilt.md", "-o", "tilt.md"];
+    workspace
+        .run(save)
+        .refused(1, &["is gone", "publish it again"]);
+
+    workspace.json([
+        "documents",
+        "delete",
+        "hb/radio/tilt.md",
+        "--wait",
+        "--format",
+        "json",
+    ]);
+    published(&workspace);
+    assert_eq!(doctor()["ok"], true);
+    assert_eq!(workspace.run(save).code, 0);
 }
 
 #[test]

@@ -34,7 +34,8 @@ const MEMORY_FORMAT: u32 = 1;
 /// The data folder's own blobs. Remembered by this name: the data folder may be named otherwise
 /// next time, or be moved.
 const OWN: &str = "blobs";
-const SCHEME: &str = "blob:";
+/// How the URL of a blob begins.
+pub(crate) const SCHEME: &str = "blob:";
 const DAMAGED: &str = "publish the document that names it again: the right content takes its place; `tributary doctor --verify` lists all that are damaged";
 
 /// Keeps and returns blobs.

@@ -1,0 +1,116 @@
+//! Blobs that are named by documents of the index and are not there: their originals, tables and
+//! pictures. A file that is gone has no checksum that could be wrong, so nothing else sees it before
+//! somebody asks for it.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use tributary_schemas::document::TABLES_DATABASE;
+use tributary_schemas::{ChunkId, DocumentHeader, Result};
+
+use crate::blobs;
+use crate::search_index::{IndexedDocument, SearchIndex};
+
+/// Documents and chunks asked for at once.
+const PAGE: usize = 500;
+
+/// What is gone of one document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LostBlobs {
+    /// Id of the document.
+    pub document_id: String,
+    /// Its source.
+    pub source: String,
+    /// Its path within the source; empty where it has none.
+    pub source_path: String,
+    /// The bytes that were published.
+    pub original: bool,
+    /// The database of its tables.
+    pub tables: bool,
+    /// What an exact duplicate or an older edition is written from again.
+    pub body: bool,
+    /// Pictures in its chunks.
+    pub pictures: usize,
+}
+
+impl LostBlobs {
+    fn is_empty(&self) -> bool {
+        !(self.original || self.tables || self.body) && self.pictures == 0
+    }
+
+    /// In words, such as `its original, 2 pictures`.
+    pub fn said(&self) -> String {
+        let parts = [
+            (self.original, "its original"),
+            (self.tables, "its tables"),
+            (self.body, "its stored chunks"),
+        ];
+        let parts = parts.iter().filter(|(is_lost, _)| *is_lost);
+        let mut said: Vec<String> = parts.map(|(_, what)| (*what).to_owned()).collect();
+        match self.pictures {
+            0 => {}
+            1 => said.push("1 picture".to_owned()),
+            pictures => said.push(format!("{pictures} pictures")),
+        }
+        said.join(", ")
+    }
+}
+
+/// Of each document of the serving generation that lacks any, by id. `folder` is that of the blobs.
+pub async fn find(index: &dyn SearchIndex, folder: &Path) -> Result<Vec<LostBlobs>> {
+    let there = blobs::files(folder)?.into_iter().map(|(hash, _)| hash);
+    let there = There(there.collect());
+    let mut lost = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let page = index.list_documents(None, after.as_deref(), PAGE).await?;
+        let Some(last) = page.last() else {
+            return Ok(lost);
+        };
+        after = Some(last.document.document_id.clone());
+        for document in page.iter().filter(|document| !document.deleted) {
+            let found = of_document(index, &there, document).await?;
+            lost.extend((!found.is_empty()).then_some(found));
+        }
+    }
+}
+
+async fn of_document(
+    index: &dyn SearchIndex,
+    there: &There,
+    indexed: &IndexedDocument,
+) -> Result<LostBlobs> {
+    let document: &DocumentHeader = &indexed.document;
+    let tables = document.metadata.get(TABLES_DATABASE);
+    Ok(LostBlobs {
+        document_id: document.document_id.clone(),
+        source: document.source.clone(),
+        source_path: document.source_path.clone(),
+        original: there.lacks(document.original.as_deref()),
+        tables: there.lacks(tables.map(String::as_str)),
+        body: there.lacks(document.body.as_deref()),
+        pictures: pictures(index, there, &indexed.chunk_ids).await?,
+    })
+}
+
+async fn pictures(index: &dyn SearchIndex, there: &There, chunks: &[ChunkId]) -> Result<usize> {
+    let mut lost: HashSet<String> = HashSet::new();
+    for chunks in chunks.chunks(PAGE) {
+        for stored in index.fetch(None, chunks).await?.into_iter().flatten() {
+            let images = stored.chunk.images.into_iter();
+            lost.extend(images.filter(|image| there.lacks(Some(image))));
+        }
+    }
+    Ok(lost.len())
+}
+
+/// Hashes of all blobs.
+struct There(HashSet<String>);
+
+impl There {
+    /// Whether this names a blob that is not there; other links name none.
+    fn lacks(&self, url: Option<&str>) -> bool {
+        let hash = url.and_then(|url| url.strip_prefix(blobs::SCHEME));
+        hash.is_some_and(|hash| !self.0.contains(hash))
+    }
+}
