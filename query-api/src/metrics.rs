@@ -19,7 +19,7 @@ const CANDIDATES: [f64; 10] = [
 ];
 
 /// What a search can do without.
-const DEGRADABLE: [&str; 3] = ["chunks", "embedder", "reranker"];
+const DEGRADABLE: [&str; 4] = ["chunks", "documents", "embedder", "reranker"];
 
 /// What a server can have too much of.
 const SHEDDABLE: [&str; 9] = [

@@ -1,6 +1,7 @@
 //! The route of one search: check, analyse, plan, three tiers, hits.
 
 use std::collections::HashMap;
+use std::future::{Future, ready};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -30,9 +31,10 @@ use crate::facets::{FacetReader, Reading};
 use crate::fine::{Fine, FineChunk, Lists};
 use crate::leaving;
 use crate::made_of::MadeOf;
+use crate::missing::MissingDocuments;
 use crate::route::Route;
 use crate::serving::{Serving, SharedServing};
-use crate::{coarse, exact_name, fine, plan, preferences, rerank, unmet};
+use crate::{coarse, exact_name, fine, named, plan, preferences, rerank, unmet};
 
 type SearchResult<T> = std::result::Result<T, SearchError>;
 
@@ -79,6 +81,7 @@ pub struct Retriever {
     rerank_permits: Arc<Semaphore>,
     facets: FacetReader,
     chat_reranker: Option<Arc<dyn Reranker>>,
+    missing: MissingDocuments,
     pub(crate) glossary: Glossary,
 }
 
@@ -122,6 +125,7 @@ impl Retriever {
             embedding_permits,
             rerank_permits,
             chat_reranker: None,
+            missing: MissingDocuments::default(),
             glossary,
         })
     }
@@ -131,6 +135,22 @@ impl Retriever {
     pub fn with_reranker(mut self, reranker: Arc<dyn Reranker>) -> Self {
         self.chat_reranker = Some(reranker);
         self
+    }
+
+    /// With the count of what the index lacks while it is built again.
+    #[must_use]
+    pub fn with_missing(mut self, missing: MissingDocuments) -> Self {
+        self.missing = missing;
+        self
+    }
+
+    /// What every search goes without from its start.
+    pub(crate) fn lacking(&self, serving: &Serving) -> Vec<String> {
+        let mut degraded = serving.models.degraded.clone();
+        if self.missing.count() > 0 {
+            degrade(&mut degraded, "documents");
+        }
+        degraded
     }
 
     fn reranker_of<'a>(&'a self, serving: &'a Serving) -> Option<&'a Arc<dyn Reranker>> {
@@ -392,35 +412,25 @@ impl Retriever {
         Ok((plan, words))
     }
 
-    /// Tier 1. When the embedder fails the keyword side answers alone, and `degraded` says so. A
-    /// search by meaning alone then becomes one by keywords: a lesser answer, named, is better
-    /// than none.
+    /// Tier 1, for a question as it was written. When the embedder fails the keyword side answers
+    /// alone, and `degraded` says so. A search by meaning alone then becomes one by keywords: a
+    /// lesser answer, named, is better than none.
     pub(crate) async fn coarse(
         &self,
         plan: &mut QueryPlan,
+        question: &str,
         serving: &Serving,
         degraded: &mut Vec<String>,
     ) -> Result<(coarse::Coarse, TierSummary)> {
         let started = Instant::now();
-        let constant = self.config.reciprocal_rank_constant;
-        let mut coarse = coarse::search(
-            self.index.as_ref(),
-            plan,
-            self.embed(plan, serving),
-            constant,
-        )
-        .await?;
+        let mut coarse = self
+            .coarse_with(plan, question, self.embed(plan, serving))
+            .await?;
         if plan::uses_vectors(plan) && coarse.vectors.is_none() {
             degrade(degraded, "embedder");
             if plan.strategy == Strategy::Semantic {
                 (plan.strategy, plan.vector_weight) = (Strategy::FullText, 0.0);
-                coarse = coarse::search(
-                    self.index.as_ref(),
-                    plan,
-                    std::future::ready(None),
-                    constant,
-                )
-                .await?;
+                coarse = self.coarse_with(plan, question, ready(None)).await?;
             }
         }
         let summary = TierSummary {
@@ -428,6 +438,18 @@ impl Retriever {
             ms: elapsed_ms(started),
         };
         Ok((coarse, summary))
+    }
+
+    async fn coarse_with(
+        &self,
+        plan: &QueryPlan,
+        question: &str,
+        embedding: impl Future<Output = Option<QueryVectors>>,
+    ) -> Result<coarse::Coarse> {
+        let (index, constant) = (self.index.as_ref(), self.config.reciprocal_rank_constant);
+        let naming = Naming::new(plan, &self.config.exact_name);
+        let named = named::documents(index, plan, naming, question);
+        coarse::search(index, plan, named, embedding, constant).await
     }
 
     /// The question's vectors; `None` when the plan needs none or the embedder failed.
@@ -469,8 +491,7 @@ impl Retriever {
 
     /// What both signals find for tier 2.
     pub(crate) async fn lists(&self, plan: &QueryPlan, coarse: &coarse::Coarse) -> Result<Lists> {
-        let (index, vectors) = (self.index.as_ref(), coarse.vectors.as_ref());
-        fine::lists(index, plan, vectors, &coarse.candidates).await
+        fine::lists(self.index.as_ref(), plan, coarse).await
     }
 
     /// What tier 2 works with for a plan.

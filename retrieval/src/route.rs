@@ -156,13 +156,13 @@ impl Retriever {
         };
         plan::check(&request, &self.config)?;
         let serving = &route.serving;
-        let mut degraded = serving.models.degraded.clone();
+        let mut degraded = self.lacking(serving);
         let (mut plan, words) = self.plan(&request, serving).await?;
         let content = coverage::content_tokens(&words, &plan.tokens);
         let planned = plan.clone();
         let (tokens, coarse) = futures::join!(
             coverage::token_scores(self.index.as_ref(), &planned, &content),
-            self.coarse(&mut plan, serving, &mut degraded)
+            self.coarse(&mut plan, query, serving, &mut degraded)
         );
         let (tokens, (coarse, coarse_summary)) = (tokens?, coarse?);
         let adapting = Adapting::of(&self.config, &request, serving);

@@ -9,6 +9,7 @@ mod known_tags;
 mod lag;
 mod limits;
 mod local;
+mod missing;
 mod pages;
 mod parts;
 mod readiness;

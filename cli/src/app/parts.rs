@@ -24,8 +24,8 @@ use tributary_query_api::operations::OperationsParts;
 use tributary_query_api::server::Parts as ServerParts;
 use tributary_query_api::term_review::TermReview;
 use tributary_retrieval::{
-    AnalyzerSource, Asker, AskerParts, ChatReranker, Retriever, Serving, SharedServing,
-    Understander, UnderstanderParts,
+    AnalyzerSource, Asker, AskerParts, ChatReranker, MissingDocuments, Retriever, Serving,
+    SharedServing, Understander, UnderstanderParts,
 };
 use tributary_schemas::SharedNewestRights;
 use tributary_store::audit::AuditTopic;
@@ -52,7 +52,7 @@ use super::pages::PageSide;
 use super::readiness::Readiness;
 use super::reindex::ReindexSide;
 use super::repair::RepairSide;
-use super::{chat_metrics, external_metrics};
+use super::{chat_metrics, external_metrics, missing};
 use crate::args::Service;
 use crate::config::Config;
 use crate::conversion;
@@ -74,6 +74,8 @@ pub struct Parts {
     pub pipelines: Arc<Pipelines>,
     /// What searches use now.
     pub serving: SharedServing,
+    /// What the index lacks while it is built again.
+    pub missing: MissingDocuments,
     /// Language models by role.
     pub chat: Arc<ChatModels>,
     /// What a language model writes.
@@ -165,12 +167,15 @@ impl Parts {
         let dead_letters = DeadLetters::open(stores.topics.clone(), Arc::clone(&clock)).await?;
         let retrieval = config.query_api.retrieval.clone();
         let serving = SharedServing::new(serving(&pipelines.serving()));
+        let missing = MissingDocuments::default();
+        missing::count(stores.index.as_ref(), &table, &missing).await?;
         let retriever = Retriever::new(
             Arc::clone(&stores.index),
             serving.clone(),
             knowledge_sets.shared(),
             retrieval,
-        )?;
+        )?
+        .with_missing(missing.clone());
         let registry = MetricRegistry::default();
         // One that cannot be used is found now, not by the first document that needs it.
         let chat = ChatModels::open(
@@ -218,6 +223,7 @@ impl Parts {
             dead_letters: Arc::new(dead_letters),
             pipelines,
             serving,
+            missing,
             chat,
             writers,
             source_profiles,

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use tributary_convert::isolation::ConversionPool;
 use tributary_models::chat::ChatModels;
 use tributary_query_api::readiness::{Check, ReadinessProbe};
-use tributary_retrieval::SharedServing;
+use tributary_retrieval::{MissingDocuments, SharedServing};
 use tributary_schemas::{Error, ErrorKind, Result, Topic};
 use tributary_store::config::Stores;
 use tributary_store::data_folder::{free_bytes, probe_writing};
@@ -41,6 +41,7 @@ pub struct Readiness {
     stores: Stores,
     holds: Holds,
     serving: SharedServing,
+    missing: MissingDocuments,
     chat: Arc<ChatModels>,
     services: KnownServices,
     /// Documents that the stage `chunk` has at a time.
@@ -63,6 +64,7 @@ impl Readiness {
             stores: parts.stores.clone(),
             holds: parts.worker_metrics.holds(),
             serving: parts.serving.clone(),
+            missing: parts.missing.clone(),
             chat: Arc::clone(&parts.chat),
             services: parts.known_services.clone(),
             documents_waiting: config.enrich.chunk.documents_waiting,
@@ -97,7 +99,7 @@ impl Readiness {
                 )
             };
             serving
-                .map(|serving| format!("generation {} serves", serving.name))
+                .map(|serving| served(&serving.name, self.missing.count()))
                 .ok_or_else(none)
         };
         let (folder, embedded, minimum) = (
@@ -194,6 +196,18 @@ impl ReadinessProbe for Readiness {
         let checks = self.look().await;
         *last = Some((Instant::now(), checks.clone()));
         checks
+    }
+}
+
+/// An index that lacks documents answers with those that it has.
+fn served(generation: &str, missing: u64) -> String {
+    let whole = format!("generation {generation} serves");
+    match missing {
+        0 => whole,
+        missing => format!(
+            "degraded: {whole} and is built again from the log, {} still to come",
+            print::count(usize::try_from(missing).unwrap_or(usize::MAX), "document")
+        ),
     }
 }
 

@@ -12,8 +12,8 @@ use tributary_enrich::Pipeline;
 use tributary_schemas::ErrorKind;
 use tributary_store::conversations;
 
-use super::Parts;
 use super::parts::serving;
+use super::{Parts, missing};
 use crate::config::Config;
 
 /// Between two looks at the writer of the log.
@@ -87,6 +87,8 @@ pub fn spawn(
         gone(parts.dead_letters.ended(), "dead letters"),
     ));
     tasks.spawn(until(shutdown.clone(), keep_table(Arc::clone(parts))));
+    let counting = missing::watch(Arc::clone(parts));
+    tasks.spawn(until(shutdown.clone(), counting));
     let sweep = sweep_conversations(Arc::clone(parts), config.store.conversations.clone());
     tasks.spawn(until(shutdown.clone(), sweep));
     let hours = config.store.dead_letter_retention_hours;

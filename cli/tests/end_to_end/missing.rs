@@ -342,6 +342,38 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
+/// Whoever asks meanwhile is told that not all is there yet.
+#[test]
+fn searches_say_so_while_an_index_is_built_again() {
+    let workspace = published();
+    let ask = |server: &Server| {
+        let (_, answer) = server.post("/v1/search", &json!({"query": "bandicoot"}));
+        answer["degraded"].clone()
+    };
+    let said = |server: &Server| {
+        let (status, ready) = server.get("/health/readyz");
+        let checks = ready["checks"].as_array().unwrap().iter();
+        let mut index = checks.filter(|check| text(check, "/name") == "search_index");
+        (status, text(index.next().unwrap(), "/detail").to_owned())
+    };
+    fs::remove_dir_all(workspace.data().join("index")).unwrap();
+    workspace.json(["repair", "--apply", "--format", "json"]);
+    // Nothing is indexed by this one.
+    let server = workspace.start_with(&["--services", "query"]);
+    assert_eq!(ask(&server), json!(["documents"]));
+    let (status, detail) = said(&server);
+    let is_told = detail.starts_with("degraded: ") && detail.contains("8 documents still to come");
+    assert!(status == 200 && is_told, "{status} {detail}");
+    server.stop();
+    let server = workspace.start();
+    wait_for("all documents to be back", || {
+        (ask(&server) == json!([])).then_some(())
+    });
+    assert_eq!(found(&server), DOCUMENTS);
+    assert!(!said(&server).1.contains("degraded"));
+    server.stop();
+}
+
 /// While an index that was lost is filled from the log, what was replaced stays so.
 #[test]
 fn an_index_that_is_built_again_shows_no_version_that_was_replaced() {

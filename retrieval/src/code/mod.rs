@@ -218,7 +218,7 @@ impl<'a> Search<'a> {
             }
         };
         let (vectors, asked_vectors) = futures::join!(retriever.embed(&plan, serving), as_asked);
-        let mut degraded = serving.models.degraded.clone();
+        let mut degraded = retriever.lacking(serving);
         if plan::uses_vectors(&plan) && vectors.is_none() {
             degrade(&mut degraded, "embedder");
         }
@@ -351,8 +351,8 @@ impl<'a> Search<'a> {
         let retriever = self.retriever;
         let index = retriever.index.as_ref();
         let constant = retriever.config.reciprocal_rank_constant;
-        let coarse: Coarse =
-            coarse::search(index, plan, ready(self.vectors.clone()), constant).await?;
+        let (vectors, unnamed) = (ready(self.vectors.clone()), ready(Ok(Vec::new())));
+        let coarse: Coarse = coarse::search(index, plan, unnamed, vectors, constant).await?;
         let (mut fine, _) = retriever.fine(plan, &coarse, None).await?;
         if !self.concepts.is_empty() {
             let by = self.by_concept(plan);
