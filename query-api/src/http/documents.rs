@@ -15,7 +15,7 @@ use tributary_schemas::{
 };
 use tributary_store::manifest::Standing;
 use tributary_store::manifest::documents::{self, Documents};
-use tributary_store::manifest::list::{ListFilter, ListQuery, Order, Place};
+use tributary_store::manifest::list::{ListFilter, ListQuery, Order, Place, SourceRule};
 use tributary_store::manifest::table::{DocumentRow, IndexedVersion};
 use tributary_store::search_index::IndexedDocument;
 
@@ -266,6 +266,7 @@ pub async fn list(
     let (order, after) = place(&mut parameters)?;
     let filter = ListFilter {
         viewer: listed_for(&caller, parameters.source.as_deref()),
+        sources_of_set: sources_of_set(&state, parameters.knowledge_set.as_deref()),
         ..ListFilter::from(parameters)
     };
     let query = ListQuery {
@@ -297,6 +298,15 @@ pub async fn list(
             unmet_filter,
         },
     )
+}
+
+/// Sources of which every document is in the set that is asked for.
+fn sources_of_set(state: &ServerState, set: Option<&str>) -> SourceRule {
+    let Some(set) = set.map(str::to_owned) else {
+        return SourceRule::default();
+    };
+    let sets = state.knowledge_sets.current();
+    SourceRule::new(move |source| sets.of_source(source).contains(&set))
 }
 
 /// Whose rights a list obeys: nobody's where publishers list a source of theirs.
@@ -354,6 +364,7 @@ impl From<ListParameters> for ListFilter {
             degraded: parameters.degraded,
             source: parameters.source,
             knowledge_set: parameters.knowledge_set,
+            sources_of_set: SourceRule::default(),
             tag: parameters.tag,
             title: parameters.title,
             path: parameters.path,

@@ -32,6 +32,7 @@ pub async fn unmet(
             filter.knowledge_set.clone(),
             ListFilter {
                 knowledge_set: filter.knowledge_set,
+                sources_of_set: filter.sources_of_set,
                 ..none.clone()
             },
         ),

@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,7 +21,7 @@ pub(super) const UNKNOWN_AT_ONCE: usize = 1000;
 
 /// Which documents a list shows: those that meet all conditions. Texts are found in capitals and in
 /// small letters.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct ListFilter {
     /// The last attempt came to this state.
     pub state: Option<State>,
@@ -30,8 +31,10 @@ pub struct ListFilter {
     pub degraded: Option<bool>,
     /// From this source.
     pub source: Option<String>,
-    /// What can be found is in this knowledge set.
+    /// What can be found is in this knowledge set; of what cannot, what its rules say of it.
     pub knowledge_set: Option<String>,
+    /// Sources of which every document is in that set.
+    pub sources_of_set: SourceRule,
     /// What can be found has this tag.
     pub tag: Option<String>,
     /// The title has this text in it.
@@ -48,6 +51,33 @@ pub struct ListFilter {
     pub changed_before_ms: Option<i64>,
     /// Only what this viewer may see; everything for `None`.
     pub viewer: Option<Viewer>,
+}
+
+/// Whether something holds of a source, by its name; of none by default.
+#[derive(Clone)]
+pub struct SourceRule(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+
+impl SourceRule {
+    /// What holds.
+    pub fn new(holds: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(holds))
+    }
+
+    fn holds(&self, source: &str) -> bool {
+        (self.0)(source)
+    }
+}
+
+impl Default for SourceRule {
+    fn default() -> Self {
+        Self::new(|_| false)
+    }
+}
+
+impl fmt::Debug for SourceRule {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SourceRule")
+    }
 }
 
 /// What a list is to show.
@@ -296,7 +326,7 @@ impl ListFilter {
             return Some(true);
         }
         if !glance.is_searchable {
-            return Some(false);
+            return Some(glance.state != State::Deleted && self.meets_unread(glance));
         }
         let labels = glance
             .labels
@@ -307,6 +337,18 @@ impl ListFilter {
                     labels.knowledge_sets.contains(set)
                 }),
         )
+    }
+
+    /// The same of what cannot be found, as where it was given up before anything was read of it:
+    /// counted so in the status of a set, too.
+    fn meets_unread(&self, glance: &Glance<'_>) -> bool {
+        let labels = glance.labels;
+        meets(&self.tag, |tag| {
+            labels.is_some_and(|labels| labels.tags.contains(tag))
+        }) && meets(&self.knowledge_set, |set| match labels {
+            Some(labels) => labels.knowledge_sets.contains(set),
+            None => self.sources_of_set.holds(glance.source),
+        })
     }
 }
 
