@@ -80,6 +80,10 @@ test("filters have values with counts, act at once and stay in the address", asy
   await page.getByRole("button", { name: /Remove filter Source: many/ }).waitFor();
   await until("only hits of the source", async () => (await page.locator(".where .file").allInnerTexts()).every((file) => file.startsWith("many")));
   assert.match(page.url(), /source=many/);
+  await page.goBack();
+  await until("the filter is taken back and the question stays", async () => !page.url().includes("source=many") && page.url().includes("q=note"));
+  await page.goForward();
+  await page.getByRole("button", { name: /Remove filter Source: many/ }).waitFor();
   await page.reload();
   await page.getByRole("button", { name: /Remove filter Source: many/ }).click();
   await until("hits of others too", async () => (await page.locator(".where .file").allInnerTexts()).some((file) => file.startsWith("manual")));

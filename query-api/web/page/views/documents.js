@@ -54,7 +54,7 @@ function DocumentList({ parameters }) {
   const [chosen, setChosen] = useState(new Set());
   useNews(useCallback(() => list.again(), [list]));
   const onShown = useCallback((first, last) => list.show(first, last), [list]);
-  const change = (changes) => go(address("documents", { parameters: { ...filter, ...changes } }), { replace: true });
+  const change = (changes) => go(address("documents", { parameters: { ...filter, ...changes } }), { replace: "text" in changes }); // each letter is no step to go back to
   const choose = (id) => setChosen((before) => {
     const after = new Set(before);
     if (!after.delete(id)) after.add(id);

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "../html.js";
 import { call, get, getText } from "../api.js";
 import { bytes, milliseconds, named, number, t } from "../words.js";
-import { useNews } from "../live.js";
+import { useLive, useNews } from "../live.js";
 import { Busy, ProblemNotice } from "../parts/notice.js";
 import { useResource } from "../parts/resource.js";
 import { State } from "../parts/state.js";
@@ -14,6 +14,7 @@ const STAGES = ["ingest", "chunk", "embed", "index"];
 /** The readiness of the server; `{offline: true}` while it does not answer. */
 export function useHealth() {
   const [health, setHealth] = useState(null);
+  const isLive = useLive(); // a stream that breaks off tells first that the server is gone
   useEffect(() => {
     const look = async () => {
       try {
@@ -25,7 +26,7 @@ export function useHealth() {
     look();
     const timer = setInterval(look, HEALTH_MS);
     return () => clearInterval(timer);
-  }, []);
+  }, [isLive]);
   return health;
 }
 

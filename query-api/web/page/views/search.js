@@ -35,7 +35,7 @@ export function Search({ parameters }) {
   const key = parameters.toString();
   const choices = useChoices();
   const { value: answer, problem, busy } = useResource((options) => find(search, choices, options), key);
-  const change = (changes) => go(searchAddress({ ...search, ...changes }), { replace: !("q" in changes) });
+  const change = (changes) => go(searchAddress({ ...search, ...changes }));
   return html`<div class="search">
     <${Question} question=${search.q} limit=${choices?.query_limit_bytes} onAsk=${(q) => change({ q })} />
     <div class="columns">
@@ -78,12 +78,21 @@ function Results({ search, answer, busy, choices, onChange }) {
   return html`<div class=${busy ? "results-list stale" : "results-list"} aria-busy=${String(busy)}>
     <${Tiers} answer=${answer} reranker=${choices?.reranker} />
     ${answer.degraded.length > 0 && html`<p class="notice">${t("search.degraded", { what: answer.degraded.map((what) => named("degraded", what)).join(", ") })}</p>`}
-    ${answer.unmatched_terms?.length > 0 && html`<p class="notice">${t(isFiltered(search) ? "search.unmatchedFiltered" : "search.unmatched", { words: answer.unmatched_terms.join(", ") })}</p>`}
+    ${choices?.documents !== 0 && answer.unmatched_terms?.length > 0 && html`<p class="notice">${t(isFiltered(search) ? "search.unmatchedFiltered" : "search.unmatched", { words: answer.unmatched_terms.join(", ") })}</p>`}
+    ${isUnlikely(answer) && html`<p class="notice">${t("search.unlikely", { relevance: best(answer).toFixed(2) })}</p>`}
     ${answer.plan && html`<${Plan} answer=${answer} />`}
     ${answer.hits.length === 0 && html`<${Nothing} search=${search} choices=${choices} unmet=${answer.unmet_filter} />`}
     <ol class="hits">${answer.hits.map((hit) => html`<${Hit} key=${hit.chunk_id} hit=${hit} answer=${answer} onUnfold=${() => onChange({ unfold: true })} />`)}</ol>
   </div>`;
 }
+
+/** A hit below this is more likely none: `LIKELY` of the command line. */
+const LIKELY = 0.1;
+
+const best = (answer) => Math.max(...answer.hits.map((hit) => hit.relevance ?? 1));
+
+/** Whether the answer has hits, and none of them is likely to be one. */
+const isUnlikely = (answer) => answer.hits.length > 0 && best(answer) < LIKELY;
 
 function Welcome({ choices }) {
   if (choices?.documents === 0) return html`<${NoDocuments} />`;
