@@ -102,7 +102,10 @@ fn list(client: &Client, wanted: &ListDeadLetters) -> Result<Outcome> {
     print::result(wanted.output, &json!({"dead_letters": letters}), || {
         let mut lines: Vec<String> = letters.iter().map(describe).collect();
         let more = if has_more { ", and more" } else { "" };
-        lines.push(format!("{} dead letters{more}", letters.len()));
+        lines.push(format!(
+            "{}{more}",
+            print::count(letters.len(), "dead letter")
+        ));
         lines.join("\n")
     })?;
     Ok(Outcome::Done)

@@ -76,7 +76,8 @@ fn searchable(searchable: Option<&Searchable>) -> String {
     let since = found.since_ms.map_or_else(String::new, |since_ms| {
         format!(" since {}", times::to_the_second(since_ms))
     });
-    format!("version {}{since}, {} chunks", found.version, found.chunks)
+    let chunks = print::count(found.chunks as usize, "chunk");
+    format!("version {}{since}, {chunks}", found.version)
 }
 
 fn last_attempt(last: &DocumentState) -> String {

@@ -13,11 +13,15 @@ use super::report::{Published, REFUSED};
 use super::roots::{Documents, Roots};
 use super::same_file::{self, Explanation};
 use super::send::{Body, Item};
+use super::walk::Unlisted;
 use super::{describe, failures, mounts, urls};
 use crate::args::{OneDocument, Publish};
 use crate::config::Config;
 use crate::conversion;
 use crate::print::{self, Outcome};
+
+/// Things that are no files and are named; of more their number is said.
+const PASSED_OVER: usize = 5;
 
 /// What is to be done.
 pub(super) struct Plan {
@@ -31,6 +35,8 @@ pub(super) struct Plan {
     files: Vec<Found>,
     /// Roots of all folders that were named.
     roots: Vec<PathBuf>,
+    /// What in these is no file.
+    passed_over: Vec<Unlisted>,
 }
 
 impl Plan {
@@ -53,6 +59,7 @@ impl Plan {
                 .map(|folder| folder.root)
                 .collect(),
             files: selection.files,
+            passed_over: selection.unlisted,
         }
     }
 
@@ -152,9 +159,25 @@ impl Plan {
             others: all,
             prunes: publish.prune.prune,
             gives_title: publish.one.title.is_some(),
+            given_id: publish.one.id.as_deref(),
         };
         let notes = explanation.notes(&self.files, &self.items);
         notes.iter().for_each(|note| print::note(note));
+        self.explain_passed_over();
+    }
+
+    fn explain_passed_over(&self) {
+        for one in self.passed_over.iter().take(PASSED_OVER) {
+            print::note(&format!(
+                "passed over: {} {}",
+                one.source_path,
+                one.cause.text()
+            ));
+        }
+        let more = self.passed_over.len().saturating_sub(PASSED_OVER);
+        if more > 0 {
+            print::note(&format!("passed over: {more} more that are no files"));
+        }
     }
 
     /// The folders that paths are relative to because something was published from them before.

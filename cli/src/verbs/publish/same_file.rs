@@ -104,6 +104,8 @@ pub struct Explanation<'a> {
     pub prunes: bool,
     /// Whether the one document is given a title now: then it keeps none.
     pub gives_title: bool,
+    /// The id that the one document is given now.
+    pub given_id: Option<&'a str>,
 }
 
 impl Explanation<'_> {
@@ -119,6 +121,7 @@ impl Explanation<'_> {
         notes.extend(note_of_moved(&moved));
         notes.extend(notes_of_elsewhere(elsewhere.collect()));
         notes.extend(replaced.take(NAMED));
+        notes.extend(items.iter().filter_map(|item| self.of_another_id(item)));
         if !self.gives_title {
             notes.extend(note_of_titles(items));
         }
@@ -153,6 +156,16 @@ impl Explanation<'_> {
             };
             Some((other.source(), twice))
         })
+    }
+
+    /// Under this path, with another id than it is given now.
+    fn of_another_id(&self, item: &Item) -> Option<String> {
+        let before = self.roots.id_of(&item.source_path)?;
+        let given = self.given_id.filter(|given| *given != before)?;
+        let name = self.name(&item.source_path);
+        Some(format!(
+            "{name} is the document {before} already: {given} is a second one of the same path (`tributary documents delete {before}` ends the first)"
+        ))
     }
 
     /// In the place of another file that is still there.

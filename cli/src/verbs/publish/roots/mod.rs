@@ -136,14 +136,17 @@ impl Roots {
             .find(|other| other != file && other.is_file())
     }
 
-    /// The id that was given by hand to the document of a path.
-    pub fn given_id(&self, source_path: &str) -> Option<&str> {
+    /// The id of the document that was published under a path.
+    pub fn id_of(&self, source_path: &str) -> Option<&str> {
         let roots = self.remembered.roots.iter();
-        let known = roots
-            .filter_map(|root| root.paths.get(source_path))
-            .next_back()?;
+        let known = roots.filter_map(|root| root.paths.get(source_path));
+        known.map(String::as_str).next_back()
+    }
+
+    /// The same, where it was given by hand.
+    pub fn given_id(&self, source_path: &str) -> Option<&str> {
         let derived = id::derive_document_id(self.source(), source_path);
-        (*known != derived).then_some(known)
+        self.id_of(source_path).filter(|known| *known != derived)
     }
 
     /// The title that was given by hand to the document of a path.
