@@ -42,6 +42,9 @@ pub struct Client {
     guest: Option<Guest>,
 }
 
+type Response = ureq::http::Response<ureq::Body>;
+type Sent = Result<Response, ureq::Error>;
+
 impl Client {
     /// Finds a server, or starts `services` in this process.
     pub fn connect(global: &Global, config: &Config, services: &[Service]) -> Result<Self> {
@@ -170,12 +173,7 @@ impl Client {
             .post(self.url(path))
             .header(name, value)
             .send_empty();
-        let mut response =
-            sent.with_context(|| format!("cannot reach the server at {}", self.base))?;
-        let status = response.status();
-        if !status.is_success() {
-            return Err(problem(status.as_u16(), &text_of(&mut response)));
-        }
+        let response = self.answered(sent)?;
         let bytes = response
             .headers()
             .get(BYTES_HEADER)
@@ -187,12 +185,7 @@ impl Client {
     /// POST with a JSON body for a file.
     pub fn post_for_bytes(&self, path: &str, body: &impl Serialize) -> Result<Vec<u8>> {
         let sent = patiently(|| self.agent.post(self.url(path)).send_json(body));
-        let mut response =
-            sent.with_context(|| format!("cannot reach the server at {}", self.base))?;
-        let status = response.status();
-        if !status.is_success() {
-            return Err(problem(status.as_u16(), &text_of(&mut response)));
-        }
+        let mut response = self.answered(sent)?;
         let read = response.body_mut().with_config().limit(1 << 30);
         read.read_to_vec().context("the server's answer broke off")
     }
@@ -207,56 +200,31 @@ impl Client {
             let post = self.agent.post(self.url(path));
             post.header("accept", "text/event-stream").send_json(body)
         });
-        let mut response =
-            sent.with_context(|| format!("cannot reach the server at {}", self.base))?;
-        let status = response.status();
-        if !status.is_success() {
-            let body = response.body_mut().read_to_string();
-            return Err(problem(status.as_u16(), &body.ok().unwrap_or_default()));
-        }
+        let response = self.answered(sent)?;
         Ok(events::read(response.into_body().into_reader()))
     }
 
     /// GET of lines, each as it comes.
     pub fn get_lines(&self, path: &str) -> Result<impl Iterator<Item = Result<String>> + use<>> {
         let got = self.agent.get(self.url(path)).call();
-        let mut response =
-            got.with_context(|| format!("cannot reach the server at {}", self.base))?;
-        let status = response.status();
-        if !status.is_success() {
-            return Err(problem(status.as_u16(), &text_of(&mut response)));
-        }
+        let response = self.answered(got)?;
         let lines = BufReader::new(response.into_body().into_reader()).lines();
         Ok(lines.map(|line| line.context("the server's answer broke off")))
     }
 
     /// GET, as text.
     pub fn get_text(&self, path: &str) -> Result<String> {
-        let mut response = self
-            .agent
-            .get(self.url(path))
-            .call()
-            .with_context(|| format!("cannot reach the server at {}", self.base))?;
-        let text = response
+        let mut response = self.answered(self.agent.get(self.url(path)).call())?;
+        response
             .body_mut()
             .read_to_string()
-            .context("the server's answer broke off")?;
-        if response.status().is_success() {
-            Ok(text)
-        } else {
-            Err(problem(response.status().as_u16(), &text))
-        }
+            .context("the server's answer broke off")
     }
 
     /// GET of a file, written as it comes; how many bytes it has.
     pub fn download(&self, path: &str, to: &mut impl std::io::Write) -> Result<u64> {
         let got = self.agent.get(self.url(path)).call();
-        let mut response =
-            got.with_context(|| format!("cannot reach the server at {}", self.base))?;
-        let status = response.status();
-        if !status.is_success() {
-            return Err(problem(status.as_u16(), &text_of(&mut response)));
-        }
+        let response = self.answered(got)?;
         std::io::copy(&mut response.into_body().into_reader(), to)
             .context("the server's answer broke off")
     }
@@ -295,6 +263,16 @@ impl Client {
         self.answer(response).map(Some)
     }
 
+    /// A success; whatever else it is, is an error that says what.
+    fn answered(&self, sent: Sent) -> Result<Response> {
+        let mut response = sent.map_err(|error| self.unreachable(error))?;
+        let status = response.status();
+        match status.is_success() {
+            true => Ok(response),
+            false => Err(problem(status.as_u16(), &text_of(&mut response))),
+        }
+    }
+
     fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
@@ -311,21 +289,14 @@ impl Client {
         }
     }
 
-    fn answer<T: DeserializeOwned>(
-        &self,
-        response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
-    ) -> Result<T> {
-        let mut response = response.map_err(|error| self.unreachable(error))?;
-        let status = response.status();
+    fn answer<T: DeserializeOwned>(&self, response: Sent) -> Result<T> {
+        let mut response = self.answered(response)?;
         let body = response
             .body_mut()
             .with_config()
             .limit(1 << 30)
             .read_to_string()
             .context("the server's answer broke off")?;
-        if !status.is_success() {
-            return Err(problem(status.as_u16(), &body));
-        }
         let text = if body.is_empty() {
             "null"
         } else {
@@ -336,8 +307,13 @@ impl Client {
     }
 }
 
-/// Why a server that answers in another way than expected cannot be spoken to.
+/// Why a server that answers not at all, or in another way than expected, cannot be spoken to.
 fn hint(base: &str, why: &str) -> Option<&'static str> {
+    if why.contains("Connection refused") {
+        return Some(
+            "nothing listens there: is the server started (`tributary run`), and is this its address?",
+        );
+    }
     if why.contains("invalid peer certificate") {
         return Some(
             "--ca-file FILE names whom to trust: the certificate that signed the server's",
@@ -363,7 +339,7 @@ impl ureq::middleware::Middleware for Shown {
         &self,
         mut request: ureq::http::Request<ureq::SendBody>,
         next: ureq::middleware::MiddlewareNext,
-    ) -> Result<ureq::http::Response<ureq::Body>, ureq::Error> {
+    ) -> Sent {
         let headers = request.headers_mut();
         headers.insert(ureq::http::header::AUTHORIZATION, self.0.clone());
         next.handle(request)
@@ -382,9 +358,7 @@ pub fn base_of(server: &str) -> String {
 
 /// Asks again for a while if the server has too much to do: it refuses what it has no room for, and
 /// says when to come again.
-fn patiently(
-    ask: impl Fn() -> Result<ureq::http::Response<ureq::Body>, ureq::Error>,
-) -> Result<ureq::http::Response<ureq::Body>, ureq::Error> {
+fn patiently(ask: impl Fn() -> Sent) -> Sent {
     let started = Instant::now();
     loop {
         let response = ask()?;
@@ -403,7 +377,7 @@ fn patiently(
 }
 
 /// The body of a refusal; one that breaks off says nothing, and the status is told all the same.
-fn text_of(response: &mut ureq::http::Response<ureq::Body>) -> String {
+fn text_of(response: &mut Response) -> String {
     response
         .body_mut()
         .read_to_string()
@@ -466,7 +440,7 @@ fn hint_of_verbs<'a>(code: Option<&str>, hint: &'a str) -> &'a str {
     }
 }
 
-fn is_unknown(response: &ureq::http::Response<ureq::Body>) -> bool {
+fn is_unknown(response: &Response) -> bool {
     response.status() == ureq::http::StatusCode::NOT_FOUND
 }
 
