@@ -42,9 +42,6 @@ pub struct Client {
     guest: Option<Guest>,
 }
 
-type Response = ureq::http::Response<ureq::Body>;
-type Sent = Result<Response, ureq::Error>;
-
 impl Client {
     /// Finds a server, or starts `services` in this process.
     pub fn connect(global: &Global, config: &Config, services: &[Service]) -> Result<Self> {
@@ -173,7 +170,12 @@ impl Client {
             .post(self.url(path))
             .header(name, value)
             .send_empty();
-        let response = self.answered(sent)?;
+        let mut response =
+            sent.with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(problem(status.as_u16(), &text_of(&mut response)));
+        }
         let bytes = response
             .headers()
             .get(BYTES_HEADER)
@@ -185,7 +187,12 @@ impl Client {
     /// POST with a JSON body for a file.
     pub fn post_for_bytes(&self, path: &str, body: &impl Serialize) -> Result<Vec<u8>> {
         let sent = patiently(|| self.agent.post(self.url(path)).send_json(body));
-        let mut response = self.answered(sent)?;
+        let mut response =
+            sent.with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(problem(status.as_u16(), &text_of(&mut response)));
+        }
         let read = response.body_mut().with_config().limit(1 << 30);
         read.read_to_vec().context("the server's answer broke off")
     }
@@ -200,31 +207,56 @@ impl Client {
             let post = self.agent.post(self.url(path));
             post.header("accept", "text/event-stream").send_json(body)
         });
-        let response = self.answered(sent)?;
+        let mut response =
+            sent.with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let status = response.status();
+        if !status.is_success() {
+            let body = response.body_mut().read_to_string();
+            return Err(problem(status.as_u16(), &body.ok().unwrap_or_default()));
+        }
         Ok(events::read(response.into_body().into_reader()))
     }
 
     /// GET of lines, each as it comes.
     pub fn get_lines(&self, path: &str) -> Result<impl Iterator<Item = Result<String>> + use<>> {
         let got = self.agent.get(self.url(path)).call();
-        let response = self.answered(got)?;
+        let mut response =
+            got.with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(problem(status.as_u16(), &text_of(&mut response)));
+        }
         let lines = BufReader::new(response.into_body().into_reader()).lines();
         Ok(lines.map(|line| line.context("the server's answer broke off")))
     }
 
     /// GET, as text.
     pub fn get_text(&self, path: &str) -> Result<String> {
-        let mut response = self.answered(self.agent.get(self.url(path)).call())?;
-        response
+        let mut response = self
+            .agent
+            .get(self.url(path))
+            .call()
+            .with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let text = response
             .body_mut()
             .read_to_string()
-            .context("the server's answer broke off")
+            .context("the server's answer broke off")?;
+        if response.status().is_success() {
+            Ok(text)
+        } else {
+            Err(problem(response.status().as_u16(), &text))
+        }
     }
 
     /// GET of a file, written as it comes; how many bytes it has.
     pub fn download(&self, path: &str, to: &mut impl std::io::Write) -> Result<u64> {
         let got = self.agent.get(self.url(path)).call();
-        let response = self.answered(got)?;
+        let mut response =
+            got.with_context(|| format!("cannot reach the server at {}", self.base))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(problem(status.as_u16(), &text_of(&mut response)));
+        }
         std::io::copy(&mut response.into_body().into_reader(), to)
             .context("the server's answer broke off")
     }
@@ -263,16 +295,6 @@ impl Client {
         self.answer(response).map(Some)
     }
 
-    /// A success; whatever else it is, is an error that says what.
-    fn answered(&self, sent: Sent) -> Result<Response> {
-        let mut response = sent.map_err(|error| self.unreachable(error))?;
-        let status = response.status();
-        match status.is_success() {
-            true => Ok(response),
-            false => Err(problem(status.as_u16(), &text_of(&mut response))),
-        }
-    }
-
     fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
@@ -289,14 +311,21 @@ impl Client {
         }
     }
 
-    fn answer<T: DeserializeOwned>(&self, response: Sent) -> Result<T> {
-        let mut response = self.answered(response)?;
+    fn answer<T: DeserializeOwned>(
+        &self,
+        response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    ) -> Result<T> {
+        let mut response = response.map_err(|error| self.unreachable(error))?;
+        let status = response.status();
         let body = response
             .body_mut()
             .with_config()
             .limit(1 << 30)
             .read_to_string()
             .context("the server's answer broke off")?;
+        if !status.is_success() {
+            return Err(problem(status.as_u16(), &body));
+        }
         let text = if body.is_empty() {
             "null"
         } else {
@@ -307,13 +336,8 @@ impl Client {
     }
 }
 
-/// Why a server that answers not at all, or in another way than expected, cannot be spoken to.
+/// Why a server that answers in another way than expected cannot be spoken to.
 fn hint(base: &str, why: &str) -> Option<&'static str> {
-    if why.contains("Connection refused") {
-        return Some(
-            "nothing listens there: is the server started (`tributary run`), and is this its address?",
-        );
-    }
     if why.contains("invalid peer certificate") {
         return Some(
             "--ca-file FILE names whom to trust: the certificate that signed the server's",
@@ -339,7 +363,7 @@ impl ureq::middleware::Middleware for Shown {
         &self,
         mut request: ureq::http::Request<ureq::SendBody>,
         next: ureq::middleware::MiddlewareNext,
-    ) -> Sent {
+    ) -> Result<ureq::http::Response<ureq::Body>, ureq::Error> {
         let headers = request.headers_mut();
         headers.insert(ureq::http::header::AUTHORIZATION, self.0.clone());
         next.handle(request)
@@ -358,7 +382,9 @@ pub fn base_of(server: &str) -> String {
 
 /// Asks again for a while if the server has too much to do: it refuses what it has no room for, and
 /// says when to come again.
-fn patiently(ask: impl Fn() -> Sent) -> Sent {
+fn patiently(
+    ask: impl Fn() -> Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+) -> Result<ureq::http::Response<ureq::Body>, ureq::Error> {
     let started = Instant::now();
     loop {
         let response = ask()?;
@@ -377,7 +403,7 @@ fn patiently(ask: impl Fn() -> Sent) -> Sent {
 }
 
 /// The body of a refusal; one that breaks off says nothing, and the status is told all the same.
-fn text_of(response: &mut Response) -> String {
+fn text_of(response: &mut ureq::http::Response<ureq::Body>) -> String {
     response
         .body_mut()
         .read_to_string()
@@ -440,7 +466,7 @@ fn hint_of_verbs<'a>(code: Option<&str>, hint: &'a str) -> &'a str {
     }
 }
 
-fn is_unknown(response: &Response) -> bool {
+fn is_unknown(response: &ureq::http::Response<ureq::Body>) -> bool {
     response.status() == ureq::http::StatusCode::NOT_FOUND
 }
 

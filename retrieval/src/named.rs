@@ -2,7 +2,7 @@
 //! the question's. `api/mindspore.nn.Conv2d.rst` has words of its own, and a page of that name need
 //! not contain them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use tributary_schemas::names::terms_of_name;
 use tributary_schemas::search::{QueryPlan, ScoredChunk};
@@ -17,8 +17,6 @@ use crate::leaving;
 
 /// Documents that are looked at: a name of more, such as `README`, names none of them.
 const LOOKED_AT: usize = 64;
-/// Terms that are looked up for one question.
-const MAXIMUM_TERMS: usize = 24;
 /// Documents that a question may name; more are no answer to it.
 const MAXIMUM_DOCUMENTS: usize = 8;
 /// Chunks per named document that tier 2 looks at.
@@ -32,29 +30,21 @@ pub async fn documents(
     naming: Naming<'_>,
     question: &str,
 ) -> Result<Vec<String>> {
-    let looks = terms(plan, question)
-        .into_iter()
-        .map(|term| carrying(index, plan, term));
-    let found = futures::future::try_join_all(looks).await?;
-    Ok(most_exact(found.into_iter().flatten(), plan, naming))
-}
-
-/// Documents with a term; none where so many have it that it names none of them, whoever may see
-/// them.
-async fn carrying(
-    index: &dyn SearchIndex,
-    plan: &QueryPlan,
-    term: String,
-) -> Result<Vec<IndexedDocument>> {
-    let generation = plan.generation.as_deref();
-    match index
-        .few_documents_with(generation, &[term], LOOKED_AT)
-        .await
-    {
-        // Nothing was indexed yet.
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        found => found,
+    let terms = terms(plan, question);
+    if terms.is_empty() {
+        return Ok(Vec::new());
     }
+    let generation = plan.generation.as_deref();
+    let limit = LOOKED_AT + 1;
+    let found = match index.documents_with(generation, &terms, limit).await {
+        // Nothing was indexed yet.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        found => found?,
+    };
+    if found.len() > LOOKED_AT {
+        return Ok(Vec::new());
+    }
+    Ok(most_exact(&found, plan, naming))
 }
 
 /// Each name as it was written too: documents keep the characters of their titles, the plan's names
@@ -67,32 +57,25 @@ fn terms(plan: &QueryPlan, question: &str) -> Vec<String> {
         .chain(plan.names.iter().map(String::as_str));
     let mut seen = HashSet::new();
     let terms = names.flat_map(terms_of_name);
-    let terms = terms.filter(|term| seen.insert(term.clone()));
-    terms.take(MAXIMUM_TERMS).collect()
+    terms.filter(|term| seen.insert(term.clone())).collect()
 }
 
 /// An exact duplicate is found by the document that its chunks are stored with.
-fn most_exact(
-    found: impl Iterator<Item = IndexedDocument>,
-    plan: &QueryPlan,
-    naming: Naming<'_>,
-) -> Vec<String> {
-    let documents = found.map(|found| found.document);
-    let mut named: Vec<(f32, String)> = documents
+fn most_exact(found: &[IndexedDocument], plan: &QueryPlan, naming: Naming<'_>) -> Vec<String> {
+    let documents = found.iter().map(|found| &found.document);
+    let mut named: Vec<(f32, &DocumentHeader)> = documents
         .filter(|document| plan.filter.allows(document))
-        .map(|document| (naming.of_document(&document), stored(document)))
+        .map(|document| (naming.of_document(document), document))
         .filter(|(strength, _)| *strength > 0.0)
         .collect();
-    named.sort_by(|(left, one), (right, other)| right.total_cmp(left).then(one.cmp(other)));
-    let mut seen = HashSet::new();
-    let stored = named.into_iter().map(|(_, stored)| stored);
-    let stored = stored.filter(|stored| seen.insert(stored.clone()));
-    stored.take(MAXIMUM_DOCUMENTS).collect()
-}
-
-/// Id of the document that has its chunks.
-fn stored(document: DocumentHeader) -> String {
-    document.duplicate_of.unwrap_or(document.document_id)
+    named.sort_by(|(left, _), (right, _)| right.total_cmp(left));
+    named.truncate(MAXIMUM_DOCUMENTS);
+    let stored = |document: &DocumentHeader| {
+        let canonical = document.duplicate_of.as_ref();
+        canonical.unwrap_or(&document.document_id).clone()
+    };
+    let stored: BTreeSet<String> = named.iter().map(|(_, document)| stored(document)).collect();
+    stored.into_iter().collect()
 }
 
 /// The chunks of these documents that go best with the question, under the plan's filter. Without

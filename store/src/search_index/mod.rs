@@ -373,23 +373,6 @@ pub trait SearchIndex: Send + Sync {
         limit: usize,
     ) -> Result<Vec<IndexedDocument>>;
 
-    /// The same, and none where more than `limit` carry one of the terms: what so many have in
-    /// common tells none of them apart. An index that can count them reads none then.
-    async fn few_documents_with(
-        &self,
-        generation: Option<&str>,
-        terms: &[String],
-        limit: usize,
-    ) -> Result<Vec<IndexedDocument>> {
-        let wanted = limit.saturating_add(1);
-        let found = self.documents_with(generation, terms, wanted).await?;
-        Ok(if found.len() > limit {
-            Vec::new()
-        } else {
-            found
-        })
-    }
-
     /// Ids of every chunk that a query can find, with the document that it belongs to; for
     /// `documents reconcile`. It reads the searchable side itself, not the manifest, so that
     /// the two can be compared; an id that is findable twice is listed twice.

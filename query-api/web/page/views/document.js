@@ -151,7 +151,7 @@ function Facts({ report }) {
     ["documents.chunks", number(report.chunks)],
     ["document.supersededBy", report.superseded_by && html`<a href=${address("documents", { id: report.superseded_by })}>${report.superseded_by}</a>`],
     ["document.duplicateOf", report.duplicate_of && html`<a href=${address("documents", { id: report.duplicate_of })}>${report.duplicate_of}</a>`],
-    ["document.family", report.family?.length > 0 && html`<ul class="plain">${report.family.map((member) => html`<li key=${member.document_id}><a href=${address("documents", { id: member.document_id })}>${titleOf(member)}</a> <span class="quiet">${member.source} / ${member.source_path} · ${percent(member.similarity)}</span></li>`)}</ul>`],
+    ["document.family", report.family?.length > 0 && html`<ul class="plain">${report.family.map((member) => html`<li key=${member.document_id}><a href=${address("documents", { id: member.document_id })}>${titleOf(member)}</a> <span class="quiet">${percent(member.similarity)}</span></li>`)}</ul>`],
     ["filter.tag", report.tags?.join(", ")],
     ["view.sets", (report.knowledge_sets ?? []).map(setNameOf).join(", ")],
     ...attributes(report.attributes),

@@ -190,22 +190,6 @@ impl Generation {
 
     /// Committed documents that carry one of the terms, by id.
     pub fn documents_with(&self, terms: &[String], limit: usize) -> Result<Vec<IndexedDocument>> {
-        let mut found = self.read_with(terms, usize::MAX)?;
-        found.truncate(limit);
-        Ok(found)
-    }
-
-    /// The same, and none where there are more than `limit`.
-    pub fn few_documents_with(
-        &self,
-        terms: &[String],
-        limit: usize,
-    ) -> Result<Vec<IndexedDocument>> {
-        self.read_with(terms, limit)
-    }
-
-    /// All that carry one of the terms, by id; none, and none is read, where more than `most` may.
-    fn read_with(&self, terms: &[String], most: usize) -> Result<Vec<IndexedDocument>> {
         let (places, reader) = {
             let documents = self
                 .documents
@@ -213,9 +197,6 @@ impl Generation {
                 .unwrap_or_else(PoisonError::into_inner);
             (documents.with_terms(terms), documents.reader())
         };
-        if places.len() > most {
-            return Ok(Vec::new());
-        }
         let wanted: HashSet<&String> = terms.iter().collect();
         let mut found = Vec::new();
         for place in places {
@@ -230,6 +211,7 @@ impl Generation {
             }
         }
         found.sort_by(|left, right| left.document.document_id.cmp(&right.document.document_id));
+        found.truncate(limit);
         Ok(found)
     }
 

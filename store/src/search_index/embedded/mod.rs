@@ -616,19 +616,6 @@ impl SearchIndex for EmbeddedIndex {
         .await
     }
 
-    async fn few_documents_with(
-        &self,
-        generation: Option<&str>,
-        terms: &[String],
-        limit: usize,
-    ) -> Result<Vec<IndexedDocument>> {
-        let terms = terms.to_vec();
-        self.reading(generation, move |generation| {
-            generation.few_documents_with(&terms, limit)
-        })
-        .await
-    }
-
     async fn list_chunks(&self, generation: Option<&str>) -> Result<Vec<(ChunkId, String)>> {
         self.query(generation, Snapshot::list).await
     }

@@ -258,13 +258,6 @@ pub async fn documents_are_found_by_their_terms(index: &dyn SearchIndex) {
         ["aa", "b"],
         "the limit keeps the first by id"
     );
-    let few = async |terms: &[String], limit: usize| -> usize {
-        let found = index.few_documents_with(None, terms, limit).await;
-        found.unwrap().len()
-    };
-    assert_eq!(few(&[content_term("one")], 2).await, 2);
-    assert_eq!(few(&[content_term("one")], 1).await, 0, "more than wanted");
-    assert_eq!(few(&[content_term("none")], 1).await, 0);
     assert_eq!(found(&[duplicate_term("b")], ALL).await, ["copy"]);
     let bands = DocumentHeader {
         signature: signature(1).encode(),
