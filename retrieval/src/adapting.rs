@@ -14,24 +14,32 @@ use crate::weight_features::{features, named};
 pub struct Adapting<'a> {
     config: &'a AdaptiveWeight,
     shift: f32,
+    content_tokens: usize,
 }
 
 impl<'a> Adapting<'a> {
     /// None where the weight does not adapt: the request gives it, only one signal is searched, or
     /// it is configured otherwise.
-    pub fn of(config: &'a Config, request: &SearchRequest, serving: &Serving) -> Option<Self> {
+    /// `content_tokens` as in [`features`].
+    pub fn of(
+        config: &'a Config,
+        request: &SearchRequest,
+        serving: &Serving,
+        content_tokens: usize,
+    ) -> Option<Self> {
         let is_open = request.strategy == Strategy::Hybrid && request.vector_weight.is_none();
         let model = serving.models.embedder.fine_name();
         let adapts = is_open && config.vector_weight.adapts(model);
         adapts.then(|| Self {
             config: &config.vector_weight.adaptive,
             shift: preferences::shift(request),
+            content_tokens,
         })
     }
 
     /// Weighs a plan anew, unless one of the signals found nothing: the other decides alone then.
     pub fn adapt(self, plan: &mut QueryPlan, lists: &Lists) {
-        let Some(features) = features(lists) else {
+        let Some(features) = features(lists, self.content_tokens) else {
             return;
         };
         plan.vector_weight = (self.config.weight(&features) + self.shift).clamp(0.0, 1.0);

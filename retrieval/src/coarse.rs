@@ -9,7 +9,10 @@ use tributary_schemas::{ChunkId, Result};
 use tributary_store::search_index::{KeywordQuery, SearchIndex, VectorField, VectorQuery};
 
 use crate::embed::QueryVectors;
-use crate::{fusion, named, plan};
+use crate::exact_name::Naming;
+use crate::named::Names;
+use crate::serving::Serving;
+use crate::{fusion, leaving, plan};
 
 /// What tier 1 found.
 pub struct Coarse {
@@ -21,29 +24,47 @@ pub struct Coarse {
     pub vectors: Option<QueryVectors>,
 }
 
-/// Runs tier 1. The question is embedded (`embedding`) while the keyword side works; `documents` are
-/// those that it names.
+/// What tier 1 is asked beside the plan.
+pub struct Asked<'a> {
+    /// Names that are looked up.
+    pub names: Names,
+    /// What a name has to be like.
+    pub naming: Naming<'a>,
+    /// The generation that is asked.
+    pub serving: &'a Serving,
+    /// See [`fusion::reciprocal_rank`].
+    pub reciprocal_rank_constant: f32,
+}
+
+/// Runs tier 1. The question is embedded (`embedding`) while the keyword side works.
 pub async fn search(
     index: &dyn SearchIndex,
     plan: &QueryPlan,
-    documents: impl Future<Output = Result<Vec<String>>>,
+    asked: Asked<'_>,
     embedding: impl Future<Output = Option<QueryVectors>>,
-    reciprocal_rank_constant: f32,
 ) -> Result<Coarse> {
     let by_vector = async {
         let vectors = embedding.await;
-        let found = match &vectors {
-            Some(vectors) => vector(index, plan, vectors).await?,
-            None => Vec::new(),
+        let (found, named) = match &vectors {
+            Some(vectors) => futures::try_join!(
+                vector(index, plan, vectors),
+                asked
+                    .names
+                    .chunks(index, plan, asked.naming, &vectors.coarse)
+            )?,
+            None => {
+                let any = leaving::any_vector(asked.serving);
+                let named = asked.names.chunks(index, plan, asked.naming, &any);
+                (Vec::new(), named.await?)
+            }
         };
-        Ok((vectors, found))
+        Ok((vectors, found, named))
     };
-    let (by_keyword, (vectors, by_vector), documents) =
-        futures::try_join!(keyword(index, plan), by_vector, documents)?;
-    let named = named::chunks(index, plan, vectors.as_ref(), &documents).await?;
+    let (by_keyword, (vectors, by_vector, named)) =
+        futures::try_join!(keyword(index, plan), by_vector)?;
     let named: HashSet<ChunkId> = named.into_iter().collect();
     let signals = [by_keyword.as_slice(), &by_vector];
-    let mut candidates = fusion::reciprocal_rank(&signals, reciprocal_rank_constant);
+    let mut candidates = fusion::reciprocal_rank(&signals, asked.reciprocal_rank_constant);
     add_unfound(&mut candidates, &named);
     Ok(Coarse {
         candidates,

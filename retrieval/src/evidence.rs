@@ -6,6 +6,7 @@ use tributary_schemas::search::{QueryPlan, SearchRequest};
 use tributary_store::search_index::Bm25;
 
 use crate::access::Principal;
+use crate::coverage;
 use crate::error::SearchError;
 use crate::exact_name::boosted;
 use crate::fine::{self, FineChunk, Lists};
@@ -44,7 +45,8 @@ impl Retriever {
         others: &[Bm25],
     ) -> Result<Vec<Evidence>, SearchError> {
         let route = Route::begin(self, request, principal)?;
-        let (mut plan, _) = self.plan(&route.request, &route.serving).await?;
+        let (mut plan, words) = self.plan(&route.request, &route.serving).await?;
+        let content = coverage::content_tokens(&words, &plan.tokens).len();
         let mut degraded = Vec::new();
         let (coarse, _) = self
             .coarse(
@@ -57,19 +59,24 @@ impl Retriever {
         let mut lists = self.lists(&plan, &coarse).await?;
         let candidates = coarse.candidates.iter();
         let candidates: Vec<ChunkId> = candidates.map(|candidate| candidate.chunk_id).collect();
-        let mut evidence = vec![self.weighable(&plan, &lists).await?];
+        let mut evidence = vec![self.weighable(&plan, &lists, content).await?];
         for bm25 in others {
             let index = self.index.as_ref();
             lists.keyword = fine::keyword_with(index, &plan, &candidates, *bm25).await?;
-            evidence.push(self.weighable(&plan, &lists).await?);
+            evidence.push(self.weighable(&plan, &lists, content).await?);
         }
         Ok(evidence)
     }
 
-    async fn weighable(&self, plan: &QueryPlan, lists: &Lists) -> Result<Evidence, SearchError> {
+    async fn weighable(
+        &self,
+        plan: &QueryPlan,
+        lists: &Lists,
+        content_tokens: usize,
+    ) -> Result<Evidence, SearchError> {
         Ok(Evidence {
             query_tokens: plan.query_tokens,
-            features: features(lists),
+            features: features(lists, content_tokens),
             chunks: fine::unranked(self.of_fine(plan), lists).await?,
         })
     }

@@ -9,7 +9,7 @@
 use tributary_schemas::code_entry::{CodeEntry, Definition};
 use tributary_schemas::search::QueryPlan;
 use tributary_schemas::{Chunk, DocumentHeader};
-use tributary_taxonomy::fold;
+use tributary_taxonomy::fold::{fold, simplify};
 
 use crate::config::ExactNameConfig;
 
@@ -19,6 +19,10 @@ const MAXIMUM_NAME_CHARACTERS: usize = 100;
 const MAXIMUM_NAMES: usize = 16;
 /// From so many digits on, a word of letters and digits is a code, such as `0x80070005`.
 const MINIMUM_CODE_DIGITS: usize = 3;
+/// What stands before all that is not named.
+const WHOLE: f32 = 1.0;
+/// Share of its strength that a name keeps in other capitals.
+const OTHER_CAPITALS: f32 = 0.98;
 const QUOTES: [(char, char); 6] = [
     ('"', '"'),
     ('`', '`'),
@@ -59,6 +63,8 @@ pub fn written_in(question: &str) -> Vec<&str> {
 #[derive(Clone, Copy)]
 pub struct Naming<'a> {
     names: &'a [String],
+    /// As it was asked, for capitals.
+    question: &'a str,
     config: &'a ExactNameConfig,
 }
 
@@ -67,6 +73,7 @@ impl<'a> Naming<'a> {
     pub fn new(plan: &'a QueryPlan, config: &'a ExactNameConfig) -> Self {
         Self {
             names: &plan.names,
+            question: &plan.query,
             config,
         }
     }
@@ -86,25 +93,52 @@ impl<'a> Naming<'a> {
     }
 
     /// Of a document, by its path (with its source or without), its title, or the last parts of its
-    /// title or file name (`load_checkpoint` for `mindspore.load_checkpoint`).
+    /// title or file name (`load_checkpoint` for `mindspore.load_checkpoint`). The last parts count
+    /// as a whole name where the question is nothing else.
     pub fn of_document(&self, document: &DocumentHeader) -> f32 {
         if !self.is_possible() {
             return 0.0;
         }
         let path = fold(&document.source_path);
-        let below_source = path.trim_start_matches('/');
-        let path_in_source = format!("{}/{below_source}", fold(&document.source));
+        let place = format!("{}/{path}", fold(&document.source));
+        let place = parts(&place);
         let title = normal(&document.title);
         let file = normal(file_stem(&path));
         let strength = |name: &String| match name.as_str() {
-            name if is_path(name) && ends_with_part(&path_in_source, name, "/") => self.config.path,
-            name if name == title => self.config.title,
+            name if is_path(name) && place.ends_with(&parts(name)) => self.config.path,
+            name if name == title => self.config.title * self.written(&document.title),
             name if name == file || ends_with_name(&title, name) || ends_with_name(&file, name) => {
-                self.config.last_part
+                self.of_last_part(document)
             }
             _ => 0.0,
         };
         self.names.iter().map(strength).fold(0.0, f32::max)
+    }
+
+    fn of_last_part(&self, document: &DocumentHeader) -> f32 {
+        let stem = file_stem(&document.source_path);
+        let written = [&document.title, stem].map(|name| self.written(last_part(name)));
+        let strength = match self.is_name_alone() && self.config.last_part > 0.0 {
+            true => self.config.last_part.max(WHOLE),
+            false => self.config.last_part,
+        };
+        strength * written.into_iter().fold(0.0, f32::max)
+    }
+
+    /// Whether the question is an identifier and nothing else.
+    fn is_name_alone(&self) -> bool {
+        let is_alone = self.names.len() == 1;
+        is_alone && words(self.question).any(is_identifier)
+    }
+
+    /// A little less than 1 for a name in other capitals, so that `mindspore.Tensor` comes before
+    /// `mindspore.tensor` for who writes it so.
+    fn written(&self, name: &str) -> f32 {
+        let name = simplify(name.trim());
+        match self.question.contains(name.as_ref()) {
+            true => 1.0,
+            false => OTHER_CAPITALS,
+        }
     }
 
     /// Whether the question names a definition, by its name or the last parts of it.
@@ -208,8 +242,22 @@ pub fn is_code(name: &str) -> bool {
     is_one_word && has_letter && digits >= MINIMUM_CODE_DIGITS
 }
 
+/// With folders, with an ending, or with signs that nobody writes in running text.
 fn is_path(name: &str) -> bool {
-    name.contains('/') || name.rsplit_once('.').is_some_and(|(_, end)| end.len() <= 5)
+    name.contains('/')
+        || name.rsplit_once('.').is_some_and(|(_, end)| end.len() <= 5)
+        || name.contains(['_', '-'])
+}
+
+/// The parts of a path without the signs around them, which names lose too.
+fn parts(path: &str) -> Vec<String> {
+    let parts = path.split('/').map(normal);
+    parts.filter(|part| !part.is_empty()).collect()
+}
+
+/// What stands behind the last joiner.
+fn last_part(name: &str) -> &str {
+    name.rsplit(['.', ':']).next().unwrap_or(name)
 }
 
 fn quoted(question: &str) -> Vec<&str> {
@@ -319,8 +367,11 @@ mod tests {
             ("api/nn/mindspore.nn.Conv2d.rst", CONFIG.path),
             ("nn/mindspore.nn.Conv2d.rst", CONFIG.path),
             ("docs/api/nn/mindspore.nn.Conv2d.rst", CONFIG.path),
+            ("MINDSPORE.NN.CONV2D", CONFIG.title * OTHER_CAPITALS),
             ("how is nn.Conv2d padded", CONFIG.last_part),
-            ("Conv2d", CONFIG.last_part),
+            ("Conv2d", WHOLE),
+            ("conv2d?", WHOLE * OTHER_CAPITALS),
+            ("what is CONV2D for", CONFIG.last_part * OTHER_CAPITALS),
             ("conv2d_transpose", 0.0),
             ("mindspore.nn", 0.0),
             ("v2d", 0.0),
@@ -330,6 +381,7 @@ mod tests {
             let names = in_question(question);
             let naming = Naming {
                 names: &names,
+                question,
                 config: &CONFIG,
             };
             assert_eq!(naming.of_document(&document), expected, "{question}");
@@ -342,6 +394,7 @@ mod tests {
             let names = in_question(question);
             let naming = Naming {
                 names: &names,
+                question,
                 config: &CONFIG,
             };
             naming.of_chunk(&chunk(&["Errors", "Access is denied"], text))

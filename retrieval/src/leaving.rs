@@ -38,11 +38,7 @@ pub async fn showing(
     image: &str,
     filter: &Filter,
 ) -> Result<Option<String>> {
-    // Vectors find something for any question: whatever meets the filter.
-    let mut any = vec![0.0; serving.models.embedder.coarse_dimensions()];
-    if let Some(first) = any.first_mut() {
-        *first = 1.0;
-    }
+    let any = any_vector(serving);
     let generation = serving.generation.as_deref();
     let query = VectorQuery {
         generation,
@@ -63,6 +59,15 @@ pub async fn showing(
     let mut showing = stored.iter().flatten().filter(|stored| has_it(stored));
     let shown = showing.find_map(|stored| visible(&stored.document, filter).into_iter().next());
     Ok(shown.map(|document| document.document_id.clone()))
+}
+
+/// Vectors find something for any question: this one is for whatever meets a filter.
+pub fn any_vector(serving: &Serving) -> Vec<f32> {
+    let mut any = vec![0.0; serving.models.embedder.coarse_dimensions()];
+    if let Some(first) = any.first_mut() {
+        *first = 1.0;
+    }
+    any
 }
 
 /// What a caller may be told of a document's attributes: who else may see it is not for its readers.

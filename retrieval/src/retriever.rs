@@ -32,9 +32,10 @@ use crate::fine::{Fine, FineChunk, Lists};
 use crate::leaving;
 use crate::made_of::MadeOf;
 use crate::missing::MissingDocuments;
+use crate::named::Names;
 use crate::route::Route;
 use crate::serving::{Serving, SharedServing};
-use crate::{coarse, exact_name, fine, named, plan, preferences, rerank, unmet};
+use crate::{coarse, exact_name, fine, plan, preferences, rerank, unmet};
 
 type SearchResult<T> = std::result::Result<T, SearchError>;
 
@@ -424,13 +425,16 @@ impl Retriever {
     ) -> Result<(coarse::Coarse, TierSummary)> {
         let started = Instant::now();
         let mut coarse = self
-            .coarse_with(plan, question, self.embed(plan, serving))
+            .coarse_with(plan, question, serving, self.embed(plan, serving))
             .await?;
         if plan::uses_vectors(plan) && coarse.vectors.is_none() {
             degrade(degraded, "embedder");
             if plan.strategy == Strategy::Semantic {
                 (plan.strategy, plan.vector_weight) = (Strategy::FullText, 0.0);
-                coarse = self.coarse_with(plan, question, ready(None)).await?;
+                let unembedded = ready(None);
+                coarse = self
+                    .coarse_with(plan, question, serving, unembedded)
+                    .await?;
             }
         }
         let summary = TierSummary {
@@ -444,12 +448,16 @@ impl Retriever {
         &self,
         plan: &QueryPlan,
         question: &str,
+        serving: &Serving,
         embedding: impl Future<Output = Option<QueryVectors>>,
     ) -> Result<coarse::Coarse> {
-        let (index, constant) = (self.index.as_ref(), self.config.reciprocal_rank_constant);
-        let naming = Naming::new(plan, &self.config.exact_name);
-        let named = named::documents(index, plan, naming, question);
-        coarse::search(index, plan, named, embedding, constant).await
+        let asked = coarse::Asked {
+            names: Names::new(plan, question),
+            naming: Naming::new(plan, &self.config.exact_name),
+            serving,
+            reciprocal_rank_constant: self.config.reciprocal_rank_constant,
+        };
+        coarse::search(self.index.as_ref(), plan, asked, embedding).await
     }
 
     /// The question's vectors; `None` when the plan needs none or the embedder failed.

@@ -165,7 +165,7 @@ impl Retriever {
             self.coarse(&mut plan, query, serving, &mut degraded)
         );
         let (tokens, (coarse, coarse_summary)) = (tokens?, coarse?);
-        let adapting = Adapting::of(&self.config, &request, serving);
+        let adapting = Adapting::of(&self.config, &request, serving, content.len());
         let (mut fine, fine_summary) = self.fine(&mut plan, &coarse, adapting).await?;
         coverage::score_by_content(self.index.as_ref(), &plan, &content, &mut fine).await?;
         Ok(Found {

@@ -14,6 +14,9 @@ use crate::fine::Lists;
 /// First chunks of each list that are compared.
 const HEAD: usize = 10;
 
+/// Tokens of a question of few words: a word in a script without spaces is cut into several.
+const FEW_TOKENS: usize = 4;
+
 /// Names of the features.
 pub const FEATURES: [&str; 2] = ["keyword_spread", "vector_spread"];
 
@@ -22,14 +25,22 @@ pub const FEATURES: [&str; 2] = ["keyword_spread", "vector_spread"];
 /// - by which share of its score the best chunk by keyword leads before the tenth, 0 to 1;
 /// - by how much cosine the best chunk by vector leads before the tenth, 0 to 2.
 ///
-/// Where a list is shorter its last chunk stands for the tenth.
+/// Where a list is shorter its last chunk stands for the tenth, but for the keywords of a question of
+/// few words: that so few chunks have them tells these apart from all others.
 pub type WeightFeatures = [f32; FEATURES.len()];
 
 /// The features of a question for which this was found; none where one of the signals found
 /// nothing: the other decides alone then.
-pub fn features(lists: &Lists) -> Option<WeightFeatures> {
+///
+/// `content_tokens` is how many tokens of the question are more than function words. A long question
+/// has rare words by chance, and the few chunks that have one of them need not be about the rest.
+pub fn features(lists: &Lists, content_tokens: usize) -> Option<WeightFeatures> {
     let best = score_at(&lists.keyword, 0).filter(|best| *best > 0.0)?;
-    let lead = best - score_at(&lists.keyword, HEAD - 1)?;
+    let is_rare = lists.keyword.len() < HEAD && content_tokens <= FEW_TOKENS;
+    let lead = match is_rare {
+        true => best,
+        false => best - score_at(&lists.keyword, HEAD - 1)?,
+    };
     let nearest = score_at(&lists.vector, 0)?;
     Some([lead / best, nearest - score_at(&lists.vector, HEAD - 1)?])
 }
@@ -80,7 +91,7 @@ mod tests {
                 vector: list(vector),
                 ..Lists::default()
             };
-            let found = features(&lists);
+            let found = features(&lists, 5);
             let near = |(left, right): (WeightFeatures, WeightFeatures)| {
                 left.iter()
                     .zip(right)
@@ -96,5 +107,21 @@ mod tests {
                 "{found:?}, expected {expected:?}"
             );
         }
+    }
+
+    #[test]
+    fn few_chunks_with_the_words_of_a_short_question_lead_before_all_others() {
+        let spread = |keyword: &[f32], content_tokens: usize| {
+            let lists = Lists {
+                keyword: list(keyword),
+                vector: list(&[0.9, 0.8]),
+                ..Lists::default()
+            };
+            features(&lists, content_tokens).map(|[keyword, _]| keyword)
+        };
+        assert_eq!(spread(&[4.0], 1), Some(1.0));
+        assert_eq!(spread(&[4.0, 3.0], FEW_TOKENS), Some(1.0));
+        assert_eq!(spread(&[4.0, 3.0], FEW_TOKENS + 1), Some(0.25));
+        assert_eq!(spread(&[4.0; HEAD], 1), Some(0.0), "many chunks have them");
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::{self, Viewer};
 use crate::near_duplicate::Duplicate;
-use crate::{Chunk, ChunkKind, DocumentHeader, strict};
+use crate::{Chunk, ChunkKind, DocumentHeader, names, strict};
 
 /// Which chunks a query may see. Conditions are joined by AND, the values of one condition by OR.
 ///
@@ -116,6 +116,11 @@ pub struct Filter {
     #[serde(skip)]
     #[schemars(skip)]
     pub images: Option<Vec<String>>,
+    /// Of documents with any of these names, as terms, see [`names::terms_of_name`]. Documents that
+    /// were indexed before this condition existed meet it after a reindex. Never read from a request.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub names: Option<Vec<String>>,
     /// Whose rights hold beside all conditions; nobody's for `None`. Never read from a request.
     #[serde(skip)]
     #[schemars(skip)]
@@ -193,7 +198,8 @@ impl Filter {
         let images = self.images.as_ref();
         let images = images.map(|images| images.iter().map(|image| term("image", image)).collect());
         let documents = self.document_conditions();
-        documents.into_iter().chain(kinds).chain(images).collect()
+        let of_chunks = kinds.into_iter().chain(images).chain(self.names.clone());
+        documents.into_iter().chain(of_chunks).collect()
     }
 
     fn document_conditions(&self) -> Vec<Vec<String>> {
@@ -266,6 +272,14 @@ fn duplicate_terms(duplicate: &Duplicate) -> Vec<String> {
     ];
     terms.extend(duplicate.knowledge_sets.iter().map(|set| term("set", set)));
     terms.extend(duplicate.tags.iter().map(|tag| term("tag", tag)));
+    terms
+}
+
+/// Beside [`document_terms`] the terms of a document's names, and of those of its exact duplicates:
+/// what an index keeps for each of its chunks.
+pub fn indexed_terms(document: &DocumentHeader) -> Vec<String> {
+    let mut terms = document_terms(document);
+    terms.extend(names::terms(document));
     terms
 }
 

@@ -10,23 +10,26 @@ const MAXIMUM_CHARACTERS: usize = 100;
 /// A shorter last part says nothing: the `g` of `e.g`.
 const MINIMUM_LAST_PART: usize = 2;
 
-impl DocumentHeader {
-    /// Terms of the title, the file's name, and the last part of either (`conv2d` for
-    /// `mindspore.nn.Conv2d`), and of the file with its folder; each once, none where there is no
-    /// name.
-    pub(crate) fn name_terms(&self) -> Vec<String> {
-        let mut terms = Vec::new();
-        if !self.source_path.is_empty() {
-            let path = key(&self.source_path);
-            add(&mut terms, names(file_stem(&path)));
-            add(
-                &mut terms,
-                [folder_and_file(&format!("{}/{path}", key(&self.source)))],
-            );
-        }
-        add(&mut terms, names(&key(&self.title)));
-        terms
+/// Terms of the title, of the file's name and the last part of either (`conv2d` for
+/// `mindspore.nn.Conv2d`), and of the file with its folder, for the document and for its exact
+/// duplicates; each once, none where there is no name.
+pub(crate) fn terms(document: &DocumentHeader) -> Vec<String> {
+    let mut terms = Vec::new();
+    add(&mut terms, names(&key(&document.title)));
+    add_path(&mut terms, &document.source, &document.source_path);
+    for duplicate in &document.duplicates {
+        add_path(&mut terms, &duplicate.source, &duplicate.source_path);
     }
+    terms
+}
+
+fn add_path(terms: &mut Vec<String>, source: &str, source_path: &str) {
+    if source_path.is_empty() {
+        return;
+    }
+    let path = path_key(source_path);
+    add(terms, names(&key(file_stem(&path))));
+    add(terms, [folder_and_file(&format!("{}/{path}", key(source)))]);
 }
 
 /// Terms of the documents that somebody may mean who writes this: each document of that name has
@@ -35,10 +38,13 @@ pub fn terms_of_name(written: &str) -> Vec<String> {
     let name = key(written);
     let mut terms = Vec::new();
     if name.contains('/') {
-        add(&mut terms, [name_term(&name), folder_and_file(&name)]);
+        let path = path_key(written);
+        add(&mut terms, [name_term(&name), folder_and_file(&path)]);
+        // Of an address that ends with `/` one part may be left.
+        add(&mut terms, [name_term(&key(file_stem(&path)))]);
     } else {
         add(&mut terms, names(&name));
-        add(&mut terms, [name_term(file_stem(&name))]);
+        add(&mut terms, [name_term(&key(file_stem(&name)))]);
     }
     terms
 }
@@ -68,6 +74,15 @@ fn key(text: &str) -> String {
     trimmed.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A path whose parts are keys, without empty ones.
+fn path_key(path: &str) -> String {
+    let parts = path.split('/').map(key);
+    parts
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
 /// A name and its last part.
 fn names(name: &str) -> impl Iterator<Item = Option<String>> {
     let last_part = name.rsplit(['.', ':']).next();
@@ -75,7 +90,7 @@ fn names(name: &str) -> impl Iterator<Item = Option<String>> {
         let says_something = part.chars().any(|character| !character.is_ascii_digit());
         says_something && part.chars().count() >= MINIMUM_LAST_PART
     });
-    [Some(name), last_part]
+    [Some(name), last_part.map(str::trim)]
         .map(|name| name.and_then(name_term))
         .into_iter()
 }
@@ -127,6 +142,9 @@ mod tests {
             "mindspore.nn.Conv2d",
         );
         let tilt = header("文档", "无线/Cafe\u{301} 倾角.md", "Ａntenna  tilt?");
+        let init = header("code", "pkg/__init__.py", "");
+        let hidden = header("code", ".gitlab-ci.yml", "");
+        let page = header("web", "https://kb.example/docs/", "");
         let table = [
             (&conv2d, "mindspore.nn.Conv2d", true),
             (&conv2d, "nn.conv2d", true),
@@ -141,11 +159,18 @@ mod tests {
             (&tilt, "《Antenna tilt》", true),
             (&tilt, "CAF\u{c9} 倾角.md", true),
             (&tilt, "无线/Caf\u{e9} 倾角.md", true),
+            (&init, "__init__.py", true),
+            (&init, "`pkg/__init__.py`", true),
+            (&init, "__init__", true),
+            (&hidden, ".gitlab-ci.yml", true),
+            (&page, "https://kb.example/docs/", true),
+            (&page, "kb.example/docs", true),
+            (&page, "docs", true),
             (&tilt, "tilt", false),
             (&tilt, "", false),
         ];
         for (document, name, expected) in table {
-            let (own, asked) = (document.name_terms(), terms_of_name(name));
+            let (own, asked) = (terms(document), terms_of_name(name));
             let shared = asked.iter().any(|term| own.contains(term));
             assert_eq!(shared, expected, "{name}: {asked:?} of {own:?}");
         }
@@ -175,13 +200,13 @@ mod tests {
 
     #[test]
     fn a_file_at_the_top_is_found_with_the_name_of_its_source() {
-        let own = header("docs", "guide.md", "").name_terms();
+        let own = terms(&header("docs", "guide.md", ""));
         assert_eq!(own, ["name=guide", "path=docs/guide.md"]);
-        assert!(header("docs", "", "").name_terms().is_empty());
-        assert_eq!(header("docs", "", &"x".repeat(101)).name_terms(), [""; 0]);
+        assert!(terms(&header("docs", "", "")).is_empty());
+        assert_eq!(terms(&header("docs", "", &"x".repeat(101))), [""; 0]);
         // Numbers and single letters end too many names.
         assert_eq!(
-            header("docs", "", "release 2.1").name_terms(),
+            terms(&header("docs", "", "release 2.1")),
             ["name=release 2.1"]
         );
     }

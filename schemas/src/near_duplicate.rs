@@ -108,8 +108,8 @@ pub(crate) fn is_zero(number: &i32) -> bool {
 
 impl DocumentHeader {
     /// Terms of the document's manifest: content, bands of the signature, the document that it
-    /// duplicates and those that it stands for, its work and the edition that it steps aside for,
-    /// and its names.
+    /// duplicates and those that it stands for, its work and the edition that it steps aside
+    /// for.
     pub fn manifest_terms(&self) -> Vec<String> {
         let mut terms = self.band_terms();
         if !self.content_hash.is_empty() {
@@ -126,7 +126,6 @@ impl DocumentHeader {
                 .map(|duplicate| canonical_term(&duplicate.document_id)),
         );
         terms.extend(self.edition_terms());
-        terms.extend(self.name_terms());
         terms
     }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 use serde_json::json;
-use tributary_schemas::filter::document_terms;
+use tributary_schemas::filter::indexed_terms;
 use tributary_schemas::{Chunk, ChunkId, ChunkKind, ChunkVectors, DocumentHeader, Filter};
 use tributary_store::search_index::elasticsearch::{
     Config, Durability, ElasticsearchIndex, VectorIndex,
@@ -397,7 +397,7 @@ fn dump(path: &Path) {
                 ..chunk
             };
             let source = json!({"chunk": chunk.chunk_id, "document": document.document_id, "revision": "abcdefghijkl", "version": 1,
-                "text": text, "filter": document_terms(&document), "coarse": vectors.coarse, "stored": chunk});
+                "text": text, "filter": indexed_terms(&document), "coarse": vectors.coarse, "stored": chunk});
             writeln!(file, "{}", json!({"_id": format!("{routing}abcdefghijkl{place}"), "routing": routing, "source": source})).unwrap();
         }
         let entry = json!({"document": document, "chunk_ids": ids, "deleted": false, "revision": "abcdefghijkl", "replaced": []});

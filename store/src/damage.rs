@@ -338,14 +338,15 @@ fn damaged_blobs(folder: &Path, progress: &dyn Fn(u64)) -> Result<Vec<PathBuf>> 
     let mut damaged = Vec::new();
     for (hash, path) in blobs::files(folder)? {
         progress(path.metadata().map_or(0, |metadata| metadata.len()));
-        if !blobs::is_whole(&hash, &path)? {
+        // A folder or a link to nothing in the place of a blob is none.
+        if !path.is_file() || !blobs::is_whole(&hash, &path)? {
             damaged.push(path);
         }
     }
     // Summaries and descriptions of a model: whoever asks makes one again, which costs a call.
     for (_, path) in cache::entries(folder)? {
         progress(path.metadata().map_or(0, |metadata| metadata.len()));
-        if !cache::is_whole(&path)? {
+        if !path.is_file() || !cache::is_whole(&path)? {
             damaged.push(path);
         }
     }

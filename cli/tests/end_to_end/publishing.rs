@@ -153,6 +153,43 @@ fn an_id_given_by_hand_stays_when_the_folder_is_published() {
 }
 
 #[test]
+fn an_id_is_of_one_document_and_a_document_of_one_id() {
+    let workspace = handbook();
+    published(
+        &workspace,
+        &["hb/radio/tilt.md", "--root", "hb", "--id", "handbook:tilt"],
+    );
+    let again = publish(&workspace, &["hb/radio/tilt.md", "--id", "handbook:tilt"]);
+    assert!(
+        again.code == 0 && !again.stderr.contains("second one"),
+        "{again:?}"
+    );
+    let other = publish(&workspace, &["hb/radio/tilt.md", "--id", "handbook:other"]);
+    let said = "hb/radio/tilt.md is the document handbook:tilt already";
+    assert!(other.code == 0 && other.stderr.contains(said), "{other:?}");
+    publish(
+        &workspace,
+        &["hb/core/amf.md", "--root", "hb", "--id", "handbook:other"],
+    )
+    .refused(
+        1,
+        &[
+            "radio/tilt.md and core/amf.md would both be the document handbook:other",
+            "another --id",
+        ],
+    );
+}
+
+#[test]
+fn a_folder_says_what_in_it_is_no_file() {
+    let workspace = handbook();
+    std::os::unix::fs::symlink("nowhere", workspace.path("hb/dangling.md")).unwrap();
+    let run = publish(&workspace, &["hb", "--dry-run"]);
+    let said = "passed over: dangling.md is a link that leads nowhere";
+    assert!(run.code == 0 && run.stderr.contains(said), "{run:?}");
+}
+
+#[test]
 fn a_file_without_a_source_goes_to_the_one_that_it_was_published_to() {
     let workspace = handbook();
     let server = workspace.start();

@@ -40,7 +40,9 @@ use crate::coverage;
 use crate::elapsed::elapsed_ms;
 use crate::embed::QueryVectors;
 use crate::error::SearchError;
+use crate::exact_name::Naming;
 use crate::fine::{self, FineChunk};
+use crate::named::Names;
 use crate::relevance::Estimates;
 use crate::retriever::{Retriever, degrade};
 use crate::serving::Serving;
@@ -350,9 +352,14 @@ impl<'a> Search<'a> {
         };
         let retriever = self.retriever;
         let index = retriever.index.as_ref();
-        let constant = retriever.config.reciprocal_rank_constant;
-        let (vectors, unnamed) = (ready(self.vectors.clone()), ready(Ok(Vec::new())));
-        let coarse: Coarse = coarse::search(index, plan, unnamed, vectors, constant).await?;
+        let asked = coarse::Asked {
+            names: Names::none(),
+            naming: Naming::new(plan, &retriever.config.exact_name),
+            serving: self.serving,
+            reciprocal_rank_constant: retriever.config.reciprocal_rank_constant,
+        };
+        let vectors = ready(self.vectors.clone());
+        let coarse: Coarse = coarse::search(index, plan, asked, vectors).await?;
         let (mut fine, _) = retriever.fine(plan, &coarse, None).await?;
         if !self.concepts.is_empty() {
             let by = self.by_concept(plan);

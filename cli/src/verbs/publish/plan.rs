@@ -105,7 +105,27 @@ impl Plan {
             plan.files.clear();
         }
         same_file::keep_what_was_given(&mut plan.items, &plan.files, roots);
+        plan.check_ids(publish, roots)?;
         Ok(plan)
+    }
+
+    /// Refuses two files that would be one document: the later one would replace the other.
+    fn check_ids(&self, publish: &Publish, roots: &Roots) -> Result<()> {
+        let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+        for item in &self.items {
+            let id = self.id_of(item);
+            let path = item.source_path.as_str();
+            if let Some(other) = seen.insert(id.clone(), path).filter(|other| *other != path) {
+                return Err(same_file::one_id(&id, other, path).into());
+            }
+        }
+        let (Some(given), [found]) = (&publish.one.id, self.files.as_slice()) else {
+            return Ok(());
+        };
+        match roots.other_path_of_id(given, &found.absolute()) {
+            Some(other) => Err(same_file::one_id(given, other, &found.source_path).into()),
+            None => Ok(()),
+        }
     }
 
     fn check(&self, publish: &Publish) -> Result<()> {

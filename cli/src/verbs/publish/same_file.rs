@@ -85,6 +85,14 @@ pub fn keep_what_was_given(items: &mut [Item], found: &[Found], roots: &Roots) {
     }
 }
 
+/// Of two paths that would be one document.
+pub fn one_id(id: &str, one: &str, other: &str) -> Error {
+    let message = format!("{one} and {other} would both be the document {id}");
+    Error::new(ErrorKind::Conflict, message).with_hint(
+        "give one of them another --id; where a file was renamed, delete the document first, or publish its folder with --prune",
+    )
+}
+
 /// A file that is now a document for the second time.
 #[derive(Debug, PartialEq, Eq)]
 struct Twice {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use tributary_schemas::filter::{chunk_terms, document_terms};
+use tributary_schemas::filter::{chunk_terms, indexed_terms};
 use tributary_schemas::search::ScoredChunk;
 use tributary_schemas::{
     Chunk, ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Filter, Result, Viewer,
@@ -122,7 +122,7 @@ impl MemoryIndex {
         candidates: Option<&[ChunkId]>,
     ) -> Vec<(Chunk, ChunkVectors)> {
         let sees = |document: &DocumentHeader, chunk: &Chunk| {
-            let mut terms = document_terms(document);
+            let mut terms = indexed_terms(document);
             terms.extend(chunk_terms(chunk));
             let is_seen = |viewer: &Viewer| viewer.sees_document(document);
             let right = filter.viewer.as_ref().is_none_or(is_seen);

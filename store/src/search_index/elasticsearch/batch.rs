@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use elasticsearch::http::Method;
 use serde_json::Value;
-use tributary_schemas::filter::{chunk_terms, document_terms};
+use tributary_schemas::filter::{chunk_terms, indexed_terms};
 use tributary_schemas::{
     ChunkId, ChunkVectors, DocumentHeader, Error, ErrorKind, Result, WindowVectors,
 };
@@ -758,7 +758,7 @@ fn encode_chunks(
         else {
             continue;
         };
-        let of_document: Vec<String> = document_terms(document)
+        let of_document: Vec<String> = indexed_terms(document)
             .into_iter()
             .map(indexed_term)
             .collect();

@@ -277,7 +277,7 @@ fn unchecked(bytes: &[u8]) -> Option<&[u8]> {
 
 /// All terms by which a filter finds the chunks of a document.
 pub fn filter_terms(document: &DocumentHeader) -> Vec<String> {
-    let mut terms = filter::document_terms(document);
+    let mut terms = filter::indexed_terms(document);
     terms.sort_unstable();
     terms.dedup();
     terms

@@ -149,6 +149,17 @@ impl Roots {
         self.id_of(source_path).filter(|known| *known != derived)
     }
 
+    /// The path of a document with this id of another file than this one, which is still there.
+    pub fn other_path_of_id(&self, id: &str, file: &Path) -> Option<&str> {
+        let roots = self.remembered.roots.iter();
+        let mut there = roots.flat_map(|root| {
+            let of_id = root.paths.iter().filter(|(_, known)| *known == id);
+            let place = |path: &str| root.folder.join(path);
+            of_id.filter(move |(path, _)| place(path) != file && place(path).is_file())
+        });
+        there.next().map(|(path, _)| path.as_str())
+    }
+
     /// The title that was given by hand to the document of a path.
     pub fn given_title(&self, source_path: &str) -> Option<&str> {
         self.remembered.titles.get(source_path).map(String::as_str)
