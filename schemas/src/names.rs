@@ -38,10 +38,8 @@ pub fn terms_of_name(written: &str) -> Vec<String> {
     let name = key(written);
     let mut terms = Vec::new();
     if name.contains('/') {
-        let path = path_key(written);
-        add(&mut terms, [name_term(&name), folder_and_file(&path)]);
-        // Of an address that ends with `/` one part may be left.
-        add(&mut terms, [name_term(&key(file_stem(&path)))]);
+        let path = folder_and_file(&path_key(written));
+        add(&mut terms, [name_term(&name), path]);
     } else {
         add(&mut terms, names(&name));
         add(&mut terms, [name_term(&key(file_stem(&name)))]);
