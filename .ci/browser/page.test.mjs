@@ -59,6 +59,20 @@ test("words of the question are marked as the analyzer cuts them, in both langua
   await page.locator(".hit mark", { hasText: "倾角" }).first().waitFor();
 });
 
+test("going back from a document leads to where one was among the hits", async (t) => {
+  const page = await open(t, "search?q=note%20number%20scheduler&top=40");
+  await page.locator(".results-list[aria-busy=false]").waitFor();
+  const last = hits(page).last();
+  await last.scrollIntoViewIfNeeded();
+  await until("the place is noted", () => page.evaluate(() => history.state?.scrolled > 500));
+  const before = await page.evaluate(() => scrollY);
+  await last.locator("h2 a").click();
+  await page.locator("article.document").waitFor();
+  await page.goBack();
+  await until("the same place", () => page.evaluate((y) => Math.abs(scrollY - y) < 200, before));
+  assert.match(await page.title(), /^note number scheduler/);
+});
+
 test("Markdown and formulas are shown as what they mean", async (t) => {
   const page = await open(t, "search?q=scheduler%20slices%20priorities");
   const hit = hits(page).filter({ hasText: "kernel/scheduler.md" }).first();

@@ -16,7 +16,7 @@ use tributary_store::search_index::{KeywordQuery, SearchIndex};
 
 use crate::fine::FineChunk;
 use crate::function_words::is_function_word;
-use crate::{leaving, plan};
+use crate::{exact_name, leaving, plan};
 
 /// Tokens that are looked at: the rest of a question as long as a page says nothing new.
 const MAXIMUM_TOKENS: usize = 48;
@@ -221,8 +221,15 @@ pub fn content_tokens(words: &[Word], tokens: &[String]) -> Vec<String> {
 /// nor are words that say nothing. `relevance` is that of the best hit.
 pub fn unmatched(words: &[Word], scores: &TokenScores, relevance: f32) -> Vec<String> {
     let stands_nowhere = |word: &&Word| {
-        let tokens = &word.tokens;
-        !tokens.is_empty() && tokens.iter().all(|token| scores.is_unmatched(token))
+        let mut tokens = word.tokens.iter();
+        match tokens.next() {
+            // An identifier is cut into its words behind it: these may stand anywhere.
+            Some(whole) if exact_name::is_identifier(&word.text) => scores.is_unmatched(whole),
+            Some(first) => std::iter::once(first)
+                .chain(tokens)
+                .all(|token| scores.is_unmatched(token)),
+            None => false,
+        }
     };
     let words = words.iter().filter(|word| word.is_missed(relevance));
     let nowhere: Vec<&str> = words
@@ -314,6 +321,11 @@ mod tests {
                 ("紫杉醇", 0.0),
                 ("how", 0.0),
                 ("多少", 0.0),
+                ("load_checkpoint", 3.0),
+                ("load_chekpoint", 0.0),
+                ("load", 1.0),
+                ("chekpoint", 0.0),
+                ("checkpoint", 1.0),
             ],
             &[],
         );
@@ -326,8 +338,10 @@ mod tests {
             word("not", &["looked", "for"]),
             word("How", &["how"]),
             word("多少", &["多少"]),
+            word("load_chekpoint", &["load_chekpoint", "load", "chekpoint"]),
+            word("load_checkpoint", &["load_checkpoint", "load", "checkpoint"]),
         ];
-        assert_eq!(unmatched(&words, &scores, 0.2), ["0X8", "紫杉醇"]);
+        assert_eq!(unmatched(&words, &scores, 0.2), ["0X8", "紫杉醇", "load_chekpoint"]);
         assert_eq!(unmatched(&words, &scores, 0.9), ["0X8"], "it is answered");
     }
 }

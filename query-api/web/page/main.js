@@ -41,9 +41,10 @@ function App() {
   useEffect(() => setSigningIn(isSignedOut), [isSignedOut]);
   const view = route.view in VIEWS ? route.view : firstView();
   const main = useRef(null);
+  const asked = route.parameters.get("q");
   useEffect(() => {
-    document.title = `${t(`view.${view}`)} – Tributary`;
-  }, [view, language]);
+    document.title = [asked, t(`view.${view}`), "Tributary"].filter(Boolean).join(" – ");
+  }, [view, language, asked]);
   useEffect(() => onSlash(view), [view]);
   const signIn = () => setSigningIn(true);
   return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${t("skip")}</a>

@@ -2,7 +2,7 @@
 import { html, Fragment, useEffect, useLayoutEffect, useRef, useState } from "../html.js";
 import { call, documentPath, get, markdownOf, rendered } from "../api.js";
 import { address, go } from "../router.js";
-import { publishes } from "../session.js";
+import { mayView, publishes } from "../session.js";
 import { named, number, percent, t, time } from "../words.js";
 import { CarefulButton } from "../parts/careful.js";
 import { Markup, textOf } from "../parts/markup.js";
@@ -97,6 +97,7 @@ function Reading({ report, pieces, quotes, chunk }) {
     <header class="head"><h2>${titleOf(report)}</h2><${State} state=${report.state} /></header>
     <p class="where"><span class="file">${report.source} / ${report.source_path}</span>
       ${report.original && html`<a href=${report.original.slice(1)} download>${t("document.original")}</a>`}</p>
+    ${shown === 0 && report.reason && html`<p class=${report.state === "dead" ? "notice bad" : "notice"}><span lang="en">${report.reason}</span>${report.state === "dead" && mayView("dead-letters") && html` <a href=${address("dead-letters")}>${t("view.dead-letters")}</a>`}</p>`}
     <${Facts} report=${report} />
     ${report.chunks > shown && shown > 0 && html`<p class="notice">${t("document.partly", { shown, count: report.chunks })}</p>`}
     ${missing > 0 && html`<p class="notice">${t("document.citedMissing")}</p>`}

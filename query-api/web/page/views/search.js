@@ -1,7 +1,7 @@
 // Search: the question, what narrows it, and the hits. Everything that is asked for is in the address, so any change of it is a search.
-import { html, useEffect, useMemo, useRef, useState } from "../html.js";
+import { html, useCallback, useEffect, useMemo, useRef, useState } from "../html.js";
 import { call, get, markdownOf, rendered } from "../api.js";
-import { address, go } from "../router.js";
+import { address, go, useReturn } from "../router.js";
 import { named, t } from "../words.js";
 import { useNews } from "../live.js";
 import { ownSources, reads } from "../session.js";
@@ -34,7 +34,9 @@ export function Search({ parameters }) {
   const search = searchOf(parameters);
   const key = parameters.toString();
   const choices = useChoices();
-  const { value: answer, problem, busy } = useResource((options) => find(search, choices, options), key);
+  const { value: answer, problem, busy, reload } = useResource((options) => find(search, choices, options), key);
+  useNews(useCallback(() => { if (problem) reload(); }, [problem])); // the server may be back
+  useReturn(answer !== null && !busy);
   const change = (changes) => go(searchAddress({ ...search, ...changes }));
   return html`<div class="search">
     <${Question} question=${search.q} limit=${choices?.query_limit_bytes} onAsk=${(q) => change({ q })} />
