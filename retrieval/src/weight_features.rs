@@ -14,8 +14,8 @@ use crate::fine::Lists;
 /// First chunks of each list that are compared.
 const HEAD: usize = 10;
 
-/// Tokens of a question of few words: a word in a script without spaces is cut into several.
-const FEW_TOKENS: usize = 4;
+/// Tokens of a question of few words.
+const FEW_TOKENS: usize = 2;
 
 /// Names of the features.
 pub const FEATURES: [&str; 2] = ["keyword_spread", "vector_spread"];
