@@ -339,9 +339,15 @@ mod tests {
             word("How", &["how"]),
             word("多少", &["多少"]),
             word("load_chekpoint", &["load_chekpoint", "load", "chekpoint"]),
-            word("load_checkpoint", &["load_checkpoint", "load", "checkpoint"]),
+            word(
+                "load_checkpoint",
+                &["load_checkpoint", "load", "checkpoint"],
+            ),
         ];
-        assert_eq!(unmatched(&words, &scores, 0.2), ["0X8", "紫杉醇", "load_chekpoint"]);
+        assert_eq!(
+            unmatched(&words, &scores, 0.2),
+            ["0X8", "紫杉醇", "load_chekpoint"]
+        );
         assert_eq!(unmatched(&words, &scores, 0.9), ["0X8"], "it is answered");
     }
 }

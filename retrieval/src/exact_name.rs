@@ -244,9 +244,7 @@ pub fn is_code(name: &str) -> bool {
 
 /// With folders, with an ending, or with signs that nobody writes in running text.
 fn is_path(name: &str) -> bool {
-    name.contains('/')
-        || name.rsplit_once('.').is_some_and(|(_, end)| end.len() <= 5)
-        || name.contains(['_', '-'])
+    name.contains(['/', '.', '_', '-'])
 }
 
 /// The parts of a path without the signs around them, which names lose too.
