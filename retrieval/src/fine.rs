@@ -209,8 +209,8 @@ async fn vector(
     index.vector(query).await
 }
 
-/// The union of the best by each signal and of what is named, each member with both scores. A signal that found nothing
-/// leaves its weight to the other.
+/// The union of the best by each signal and of what is named, each member with both scores. A
+/// signal that found nothing leaves its weight to the other.
 fn fuse(lists: &Lists, plan: &QueryPlan) -> Vec<FineChunk> {
     let (by_keyword, by_vector) = (lists.keyword.as_slice(), lists.vector.as_slice());
     let best = by_keyword

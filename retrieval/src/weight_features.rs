@@ -14,7 +14,8 @@ use crate::fine::Lists;
 /// First chunks of each list that are compared.
 const HEAD: usize = 10;
 
-/// Tokens of a question of few words.
+/// Tokens of a question of few words; with four, questions with a rare word by chance were answered
+/// otherwise.
 const FEW_TOKENS: usize = 2;
 
 /// Names of the features.

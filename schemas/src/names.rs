@@ -1,5 +1,5 @@
-//! Terms under which a document's manifest is found by what a question may name it by: its title, its
-//! file, its path. A term only says where to look; whoever asks compares the names themselves.
+//! Terms under which the chunks of a document are found by what a question may name it by: its
+//! title, its file, its path. A term only says where to look; whoever asks compares the names.
 
 use unicode_normalization::UnicodeNormalization;
 
