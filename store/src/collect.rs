@@ -16,17 +16,12 @@ use tributary_schemas::{ChunkId, Error, ErrorKind, Result, Topic};
 
 use crate::blobs;
 use crate::damage::Known;
-use crate::event_log::BatchLimit;
+use crate::event_log::StoredRecord;
 use crate::event_log::topics::Topics;
 use crate::search_index::SearchIndex;
 
 /// Hexadecimal digits of a hash.
 const DIGITS: usize = 64;
-const READ_LIMIT: BatchLimit = BatchLimit {
-    records: 1000,
-    bytes: 8 << 20,
-};
-const READ_WAIT: Duration = Duration::from_secs(10);
 /// Documents and chunks asked for at once.
 const PAGE: usize = 500;
 
@@ -100,46 +95,19 @@ pub async fn unnamed(names: Names<'_>, folder: &Path, grace: Duration) -> Result
 }
 
 async fn mark_topic(marks: &mut Marks, topics: &Topics, topic: Topic) -> Result<()> {
-    // The name of a group that never commits: only the ends matter here.
-    let ends = match topics.lag(topic, "blob-marks").await {
+    let scan = |stored: &StoredRecord| {
+        let record = &stored.record;
+        marks.scan(&record.key);
+        record.value.iter().for_each(|value| marks.scan(value));
+        let headers = record.headers.iter();
+        headers.for_each(|(_, value)| marks.scan(value));
+    };
+    match topics.each_record(topic, scan).await {
         // Logs that never had dead letters of the old kind.
         Err(error) if topic == Topic::OldDeadLetters && error.kind() == ErrorKind::NotFound => {
-            return Ok(());
+            Ok(())
         }
-        ends => ends?,
-    };
-    let mut subscription = topics.subscribe(topic, None).await?;
-    loop {
-        let positions = subscription.positions();
-        let is_read = |end: &crate::event_log::PartitionLag| {
-            end.end == end.start
-                || positions.iter().any(|position| {
-                    position.partition == end.partition && position.offset >= end.end
-                })
-        };
-        if ends.iter().all(is_read) {
-            return Ok(());
-        }
-        let batch = subscription.next_batch(READ_LIMIT, READ_WAIT).await?;
-        if batch.is_empty() && subscription.positions() == positions {
-            return Err(Error::new(
-                ErrorKind::Timeout,
-                format!("topic {} could not be read to its end", topic.name()),
-            ));
-        }
-        for stored in &batch {
-            marks.scan(&stored.record.key);
-            stored
-                .record
-                .value
-                .iter()
-                .for_each(|value| marks.scan(value));
-            stored
-                .record
-                .headers
-                .iter()
-                .for_each(|(_, value)| marks.scan(value));
-        }
+        read => read,
     }
 }
 

@@ -229,11 +229,12 @@ fn missing_plan(path: &Path, folder: &Path) -> String {
 }
 
 fn lost_line(lost: &LostBlobs) -> String {
-    let name = match lost.source_path.as_str() {
-        "" => lost.source.clone(),
-        path => format!("{}/{path}", lost.source),
+    let name = match (lost.source.as_str(), lost.source_path.as_str()) {
+        ("", _) => String::new(),
+        (source, "") => format!(" ({source})"),
+        (source, path) => format!(" ({source}/{path})"),
     };
-    format!("{} ({name}): {} gone", lost.document_id, lost.said())
+    format!("{}{name}: {} gone", lost.document_id, lost.said())
 }
 
 fn log_line(damage: &Damage) -> String {
@@ -311,16 +312,28 @@ pub fn verify(folder: &DataFolder, embedded: &Embedded, progress: &dyn Fn(u64)) 
 pub async fn lost(
     folder: &DataFolder,
     embedded: &Embedded,
-    missing: &[PathBuf],
+    found: &Found,
 ) -> Result<Vec<LostBlobs>> {
     let (root, blobs) = (folder.join("index"), folder.join("blobs"));
-    let is_there = root.is_dir() && blobs.is_dir() && missing.is_empty();
+    let is_there = root.is_dir() && blobs.is_dir() && found.missing.is_empty();
     let Some(config) = embedded.index.as_ref().filter(|_| is_there) else {
         return Ok(Vec::new());
     };
     let index = EmbeddedIndex::open(&root, config.clone())?;
-    match lost_blobs::find(&index, &blobs).await {
-        // No generation serves, or what it holds is damaged: `verify` says so.
+    let log = match embedded.log.as_ref().filter(|_| found.log.is_empty()) {
+        Some(config) => Some(EmbeddedEventLog::open(&folder.join("log"), config.clone())?),
+        None => None,
+    };
+    let topic = Topic::DocumentsClean.full_name(&embedded.topic_prefix);
+    let names = lost_blobs::Names {
+        index: &index,
+        log: log
+            .as_ref()
+            .map(|log| (log as &dyn EventLog, topic.as_str())),
+    };
+    match lost_blobs::find(names, &blobs).await {
+        // No generation serves yet, nothing was published, or what is there is damaged: `verify`
+        // says so.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => {
             Ok(Vec::new())
         }

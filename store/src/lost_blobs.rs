@@ -1,14 +1,17 @@
-//! Blobs that are named by documents of the index and are not there: their originals, tables and
-//! pictures. A file that is gone has no checksum that could be wrong, so nothing else sees it before
-//! somebody asks for it.
+//! Blobs that are named by documents of the index, or by their newest records in the log, and are
+//! not there: originals, tables, pictures, long texts. A file that is gone has no checksum that could
+//! be wrong, so nothing else sees it before somebody asks for it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use tributary_schemas::document::TABLES_DATABASE;
+use tributary_schemas::event::CLAIM_CHECK;
 use tributary_schemas::{ChunkId, DocumentHeader, Result};
 
 use crate::blobs;
+use crate::event_log::reading::each_record;
+use crate::event_log::{EventLog, StoredRecord};
 use crate::search_index::{IndexedDocument, SearchIndex};
 
 /// Documents and chunks asked for at once.
@@ -29,13 +32,15 @@ pub struct LostBlobs {
     pub tables: bool,
     /// What an exact duplicate or an older edition is written from again.
     pub body: bool,
+    /// Its text, from which it is indexed anew.
+    pub text: bool,
     /// Pictures in its chunks.
     pub pictures: usize,
 }
 
 impl LostBlobs {
     fn is_empty(&self) -> bool {
-        !(self.original || self.tables || self.body) && self.pictures == 0
+        !(self.original || self.tables || self.body || self.text) && self.pictures == 0
     }
 
     /// In words, such as `its original, 2 pictures`.
@@ -44,6 +49,7 @@ impl LostBlobs {
             (self.original, "its original"),
             (self.tables, "its tables"),
             (self.body, "its stored chunks"),
+            (self.text, "its text in the log"),
         ];
         let parts = parts.iter().filter(|(is_lost, _)| *is_lost);
         let mut said: Vec<String> = parts.map(|(_, what)| (*what).to_owned()).collect();
@@ -56,10 +62,52 @@ impl LostBlobs {
     }
 }
 
-/// Of each document of the serving generation that lacks any, by id. `folder` is that of the blobs.
-pub async fn find(index: &dyn SearchIndex, folder: &Path) -> Result<Vec<LostBlobs>> {
+/// Where documents name blobs.
+pub struct Names<'a> {
+    /// The serving generation is looked at.
+    pub index: &'a dyn SearchIndex,
+    /// The log with the full name of the topic of cleaned documents.
+    pub log: Option<(&'a dyn EventLog, &'a str)>,
+}
+
+/// What is gone of each document that lacks any, by id. `folder` is that of the blobs.
+pub async fn find(names: Names<'_>, folder: &Path) -> Result<Vec<LostBlobs>> {
     let there = blobs::files(folder)?.into_iter().map(|(hash, _)| hash);
     let there = There(there.collect());
+    let found = indexed(names.index, &there).await?.into_iter();
+    let mut lost: BTreeMap<String, LostBlobs> =
+        found.map(|lost| (lost.document_id.clone(), lost)).collect();
+    if let Some((log, topic)) = names.log {
+        let texts = texts(log, topic, &there).await?;
+        let known = names.index.documents(None, &texts).await?;
+        for (document_id, known) in texts.into_iter().zip(known) {
+            let document = known.map(|known| known.document).unwrap_or_default();
+            let entry = lost.entry(document_id.clone());
+            let of_document = entry.or_insert_with(|| LostBlobs {
+                document_id,
+                source: document.source,
+                source_path: document.source_path,
+                ..LostBlobs::default()
+            });
+            of_document.text = true;
+        }
+    }
+    Ok(lost.into_values().collect())
+}
+
+/// Ids of the documents whose newest record in the log refers to a text that is gone.
+async fn texts(log: &dyn EventLog, topic: &str, there: &There) -> Result<Vec<String>> {
+    let mut lacking: BTreeMap<String, bool> = BTreeMap::new();
+    let note = |stored: &StoredRecord| {
+        let id = String::from_utf8_lossy(&stored.record.key).into_owned();
+        lacking.insert(id, there.lacks(stored.record.header(CLAIM_CHECK)));
+    };
+    each_record(log, topic, note).await?;
+    let lacking = lacking.into_iter().filter(|(_, is_lacking)| *is_lacking);
+    Ok(lacking.map(|(id, _)| id).collect())
+}
+
+async fn indexed(index: &dyn SearchIndex, there: &There) -> Result<Vec<LostBlobs>> {
     let mut lost = Vec::new();
     let mut after: Option<String> = None;
     loop {
@@ -69,7 +117,7 @@ pub async fn find(index: &dyn SearchIndex, folder: &Path) -> Result<Vec<LostBlob
         };
         after = Some(last.document.document_id.clone());
         for document in page.iter().filter(|document| !document.deleted) {
-            let found = of_document(index, &there, document).await?;
+            let found = of_document(index, there, document).await?;
             lost.extend((!found.is_empty()).then_some(found));
         }
     }
@@ -89,6 +137,7 @@ async fn of_document(
         original: there.lacks(document.original.as_deref()),
         tables: there.lacks(tables.map(String::as_str)),
         body: there.lacks(document.body.as_deref()),
+        text: false,
         pictures: pictures(index, there, &indexed.chunk_ids).await?,
     })
 }

@@ -49,7 +49,7 @@ pub fn look(config: &Config, folder: &DataFolder) -> Result<Found> {
     if config.store.blobs.url.is_empty() {
         let runtime = app::runtime()
             .map_err(|error| Error::new(ErrorKind::Internal, format!("{error:#}")))?;
-        found.lost = runtime.block_on(damage::lost(folder, &embedded, &found.missing))?;
+        found.lost = runtime.block_on(damage::lost(folder, &embedded, &found))?;
     }
     Ok(found)
 }

@@ -53,7 +53,7 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
         .refused(2, &["nope", "reindex"]);
     let first = workspace.run(["dead-letters", "list", "--limit", "1"]);
     assert!(
-        first.stdout.contains("1 dead letters, and more"),
+        first.stdout.contains("1 dead letter, and more"),
         "{first:?}"
     );
     workspace

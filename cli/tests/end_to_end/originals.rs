@@ -72,6 +72,44 @@ fn a_file_is_downloaded_as_it_was_while_its_document_is_there() {
     );
 }
 
+/// What `doctor --verify` says of bodies.
+fn of_blobs(workspace: &Workspace) -> Value {
+    let doctor = workspace.run(["doctor", "--verify", "--format", "json"]);
+    let checks = doctor.json()["checks"].as_array().unwrap().clone();
+    let of_blobs = |check: &Value| text(check, "/name") == "blobs at rest";
+    checks.into_iter().find(of_blobs).unwrap()
+}
+
+/// Without it a document that is found today is gone with the next index.
+#[test]
+fn a_long_text_that_is_gone_from_the_log_is_named() {
+    let workspace = Workspace::new().with("store.inline_limit_bytes", "1000");
+    let sentences: Vec<String> = (0..200).map(|n| format!("Sector {n} is tilted.")).collect();
+    workspace.write(
+        "docs/tilt.md",
+        format!("# Tilt\n\n{}\n", sentences.join(" ")),
+    );
+    published(&workspace);
+    assert_eq!(of_blobs(&workspace)["ok"], true);
+    let shelves = std::fs::read_dir(workspace.data().join("blobs")).unwrap();
+    let shelves = shelves
+        .map(|shelf| shelf.unwrap().path())
+        .filter(|shelf| shelf.is_dir());
+    let files = shelves.flat_map(|shelf| std::fs::read_dir(shelf).unwrap());
+    let is_cleaned = |path: &std::path::PathBuf| {
+        std::fs::read_to_string(path).is_ok_and(|text| text.contains("\"markdown\":"))
+    };
+    let cleaned: Vec<_> = files
+        .map(|file| file.unwrap().path())
+        .filter(is_cleaned)
+        .collect();
+    assert_eq!(cleaned.len(), 1, "{cleaned:?}");
+    std::fs::remove_file(&cleaned[0]).unwrap();
+    let check = of_blobs(&workspace);
+    let said = "(hb/tilt.md): its text in the log gone";
+    assert!(text(&check, "/detail").contains(said), "{check}");
+}
+
 /// A file that is gone has no checksum, so it is looked for by the names that documents have for it.
 #[test]
 fn an_original_that_is_gone_is_named_and_comes_back_with_its_document() {
@@ -79,12 +117,7 @@ fn an_original_that_is_gone_is_named_and_comes_back_with_its_document() {
     workspace.write("docs/radio/tilt.md", TILT);
     workspace.write("docs/radio/mast.md", "# Mast\n\nIt is 30 metres high.\n");
     published(&workspace);
-    let doctor = || {
-        let doctor = workspace.run(["doctor", "--verify", "--format", "json"]);
-        let checks = doctor.json()["checks"].as_array().unwrap().clone();
-        let of_blobs = |check: &Value| text(check, "/name") == "blobs at rest";
-        checks.into_iter().find(of_blobs).unwrap()
-    };
+    let doctor = || of_blobs(&workspace);
     assert_eq!(doctor()["ok"], true);
     let hash = blake3::hash(TILT.as_bytes()).to_hex().to_string();
     let (shelf, rest) = hash.split_at(2);

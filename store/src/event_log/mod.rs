@@ -11,6 +11,7 @@ pub mod embedded;
 pub mod kafka;
 pub mod kafka_config;
 pub mod message;
+pub mod reading;
 pub mod stage;
 pub mod topics;
 pub mod worker;

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind, Result, Topic, event};
 
+use super::reading::each_record;
 use super::{
     BatchLimit, PartitionLag, Position, Record, SharedEventLog, StoredRecord, Subscription,
     TopicSettings,
@@ -236,6 +237,11 @@ impl Topics {
     /// See [`super::EventLog::probe`].
     pub async fn probe(&self) -> Result<()> {
         self.log.probe().await
+    }
+
+    /// See [`each_record`].
+    pub async fn each_record(&self, topic: Topic, each: impl FnMut(&StoredRecord)) -> Result<()> {
+        each_record(self.log.as_ref(), &topic.full_name(&self.prefix), each).await
     }
 
     /// How far a group is, see [`super::EventLog::lag`].
