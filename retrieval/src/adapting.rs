@@ -19,8 +19,7 @@ pub struct Adapting<'a> {
 
 impl<'a> Adapting<'a> {
     /// None where the weight does not adapt: the request gives it, only one signal is searched, or
-    /// it is configured otherwise.
-    /// `content_tokens` as in [`features`].
+    /// it is configured otherwise. `content_tokens` as in [`features`].
     pub fn of(
         config: &'a Config,
         request: &SearchRequest,

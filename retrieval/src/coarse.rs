@@ -16,7 +16,8 @@ use crate::{fusion, leaving, plan};
 
 /// What tier 1 found.
 pub struct Coarse {
-    /// Every chunk that one of the signals found, in the order of reciprocal rank fusion.
+    /// Every chunk that one of the signals found, in the order of reciprocal rank fusion, and behind
+    /// them what is there for its document's name alone, with a score of 0.
     pub candidates: Vec<ScoredChunk>,
     /// Those of them that are there for their document's name.
     pub named: HashSet<ChunkId>,

@@ -220,16 +220,11 @@ pub fn content_tokens(words: &[Word], tokens: &[String]) -> Vec<String> {
 /// Words that stand nowhere, each once; parts of a word that stands nowhere are not named again,
 /// nor are words that say nothing. `relevance` is that of the best hit.
 pub fn unmatched(words: &[Word], scores: &TokenScores, relevance: f32) -> Vec<String> {
-    let stands_nowhere = |word: &&Word| {
-        let mut tokens = word.tokens.iter();
-        match tokens.next() {
-            // An identifier is cut into its words behind it: these may stand anywhere.
-            Some(whole) if exact_name::is_identifier(&word.text) => scores.is_unmatched(whole),
-            Some(first) => std::iter::once(first)
-                .chain(tokens)
-                .all(|token| scores.is_unmatched(token)),
-            None => false,
-        }
+    let stands_nowhere = |word: &&Word| match word.tokens.as_slice() {
+        [] => false,
+        // An identifier is cut into its words behind it: these may stand anywhere.
+        [whole, ..] if exact_name::is_identifier(&word.text) => scores.is_unmatched(whole),
+        tokens => tokens.iter().all(|token| scores.is_unmatched(token)),
     };
     let words = words.iter().filter(|word| word.is_missed(relevance));
     let nowhere: Vec<&str> = words

@@ -7,6 +7,7 @@
 //! changes.
 
 use tributary_schemas::code_entry::{CodeEntry, Definition};
+use tributary_schemas::names::{file_stem, last_part};
 use tributary_schemas::search::QueryPlan;
 use tributary_schemas::{Chunk, DocumentHeader};
 use tributary_taxonomy::fold::{fold, simplify};
@@ -253,11 +254,6 @@ fn parts(path: &str) -> Vec<String> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// What stands behind the last joiner.
-fn last_part(name: &str) -> &str {
-    name.rsplit(['.', ':']).next().unwrap_or(name)
-}
-
 fn quoted(question: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for (open, close) in QUOTES {
@@ -282,24 +278,10 @@ fn normal(text: &str) -> String {
     trimmed.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The file's name without the last ending; dots inside belong to the name.
-fn file_stem(path: &str) -> &str {
-    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
-}
-
 /// Whether `whole` ends with the parts of `name`, which is shorter.
 fn ends_with_name(whole: &str, name: &str) -> bool {
-    whole != name
-        && [".", "::"]
-            .iter()
-            .any(|joiner| ends_with_part(whole, name, joiner))
-}
-
-/// Whether `whole` is `part`, or ends with it behind a joiner.
-fn ends_with_part(whole: &str, part: &str, joiner: &str) -> bool {
-    let before = whole.strip_suffix(part);
-    before.is_some_and(|before| before.is_empty() || before.ends_with(joiner))
+    let before = whole.strip_suffix(name);
+    before.is_some_and(|before| before.ends_with('.') || before.ends_with("::"))
 }
 
 #[cfg(test)]

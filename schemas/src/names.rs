@@ -83,8 +83,7 @@ fn path_key(path: &str) -> String {
 
 /// A name and its last part.
 fn names(name: &str) -> impl Iterator<Item = Option<String>> {
-    let last_part = name.rsplit(['.', ':']).next();
-    let last_part = last_part.filter(|part| {
+    let last_part = Some(last_part(name)).filter(|part| {
         let says_something = part.chars().any(|character| !character.is_ascii_digit());
         says_something && part.chars().count() >= MINIMUM_LAST_PART
     });
@@ -105,8 +104,13 @@ fn folder_and_file(path: &str) -> Option<String> {
     Some(format!("path={folder}/{file}"))
 }
 
-/// The file's name without the last ending.
-fn file_stem(path: &str) -> &str {
+/// What stands behind the last joiner.
+pub fn last_part(name: &str) -> &str {
+    name.rsplit(['.', ':']).next().unwrap_or(name)
+}
+
+/// The file's name without the last ending; dots inside belong to the name.
+pub fn file_stem(path: &str) -> &str {
     let file = path.rsplit('/').next().unwrap_or(path);
     file.rsplit_once('.').map_or(file, |(stem, _)| stem)
 }

@@ -49,7 +49,10 @@ pub fn look(config: &Config, folder: &DataFolder) -> Result<Found> {
     if config.store.blobs.url.is_empty() {
         let runtime = app::runtime()
             .map_err(|error| Error::new(ErrorKind::Internal, format!("{error:#}")))?;
-        found.lost = runtime.block_on(damage::lost(folder, &embedded, &found))?;
+        let spinner = print::spinner("looking for bodies that are gone");
+        let lost = runtime.block_on(damage::lost(folder, &embedded, &found));
+        spinner.finish_and_clear();
+        found.lost = lost?;
     }
     Ok(found)
 }

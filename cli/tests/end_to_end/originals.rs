@@ -37,6 +37,18 @@ fn published(workspace: &Workspace) {
     assert!(run.code == 0, "{run:?}");
 }
 
+fn delete(workspace: &Workspace) {
+    let document = "hb/radio/tilt.md";
+    workspace.json([
+        "documents",
+        "delete",
+        document,
+        "--wait",
+        "--format",
+        "json",
+    ]);
+}
+
 #[test]
 fn a_file_is_downloaded_as_it_was_while_its_document_is_there() {
     let workspace = Workspace::new().with("store.blobs.grace_hours", "0");
@@ -57,14 +69,7 @@ fn a_file_is_downloaded_as_it_was_while_its_document_is_there() {
     let shown = workspace.json(["documents", "show", "hb/radio/tilt.md", "--format", "json"]);
     assert!(text(&shown, "/original").ends_with("/original"), "{shown}");
 
-    workspace.json([
-        "documents",
-        "delete",
-        "hb/radio/tilt.md",
-        "--wait",
-        "--format",
-        "json",
-    ]);
+    delete(&workspace);
     save("gone.md").refused(1, &["hb/radio/tilt.md"]);
     assert!(
         !workspace.path("gone.md").exists(),
@@ -140,14 +145,7 @@ fn an_original_that_is_gone_is_named_and_comes_back_with_its_document() {
         .run(save)
         .refused(1, &["is gone", "publish it again"]);
 
-    workspace.json([
-        "documents",
-        "delete",
-        "hb/radio/tilt.md",
-        "--wait",
-        "--format",
-        "json",
-    ]);
+    delete(&workspace);
     published(&workspace);
     assert_eq!(doctor()["ok"], true);
     assert_eq!(workspace.run(save).code, 0);

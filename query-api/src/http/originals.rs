@@ -118,7 +118,6 @@ pub async fn get(
     }
 }
 
-/// An answer that no browser shows by itself.
 /// Of an original that is kept and whose blob is gone.
 fn not_there(name: &str, error: Error) -> Problem {
     if error.kind() != ErrorKind::NotFound {
@@ -130,6 +129,7 @@ fn not_there(name: &str, error: Error) -> Problem {
     )
 }
 
+/// An answer that no browser shows by itself.
 fn download(status: StatusCode, view: &DocumentView, tag: String) -> HttpResponseBuilder {
     let mut answer = HttpResponse::build(status);
     answer

@@ -88,7 +88,7 @@ function Results({ search, answer, busy, choices, onChange }) {
   </div>`;
 }
 
-/** A hit below this is more likely none: `LIKELY` of the command line. */
+/** A best hit below this is said to be unlikely; the command line's `LIKELY`. */
 const LIKELY = 0.1;
 
 const best = (answer) => Math.max(...answer.hits.map((hit) => hit.relevance ?? 1));
