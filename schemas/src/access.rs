@@ -192,11 +192,28 @@ impl Viewer {
             Newer::Deletion => return false,
             Newer::Rights(newest) => newest,
         };
-        let known = document.attributes.section_rules();
+        self.sees_newer(document.attributes.section_rules(), &newest)
+    }
+
+    /// Whether newer rights leave them what they may see of a version with these rules.
+    fn sees_newer(&self, known: &[SectionLevel], newer: &DocumentRights) -> bool {
         let closes =
             |rule: &SectionLevel| rule.security_level > self.clearance && !known.contains(rule);
-        self.sees(newest.access.as_ref(), newest.security_level)
-            && !newest.section_levels.iter().any(closes)
+        self.sees(newer.access.as_ref(), newer.security_level)
+            && !newer.section_levels.iter().any(closes)
+    }
+
+    /// Whether they may see what a version has that is indexed, where a newer one says something of
+    /// its readers.
+    pub fn sees_indexed(
+        &self,
+        indexed: Option<&DocumentRights>,
+        newer: Option<&DocumentRights>,
+    ) -> bool {
+        indexed.is_some_and(|rights| {
+            let is_left = |newer| self.sees_newer(&rights.section_levels, newer);
+            self.sees_rights(indexed) && newer.is_none_or(is_left)
+        })
     }
 
     /// The same for what a report says; not where nothing is decided yet.

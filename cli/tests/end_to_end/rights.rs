@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{Run, Server, Workspace, finish, list, text, wait_for};
 
@@ -123,12 +123,18 @@ fn keys_are_made_rotated_and_revoked_while_a_server_runs() {
         .refused(1, &["server's machine"]);
 }
 
-/// Publishes the one document of this test for a group.
-fn publish_for(server: &Server, key: &str, group: &str) {
-    let event = json!({
-        "source": "wiki", "source_path": "zebra.md", "content": "# Zebra\n\nA zebra crosses.",
+fn zebra() -> Value {
+    json!({"content": "# Zebra\n\nA zebra crosses."})
+}
+
+/// Publishes the one document of these tests for a group, with these fields beside.
+fn publish_for(server: &Server, key: &str, group: &str, content: &Value) {
+    let mut event = json!({
+        "source": "wiki", "source_path": "zebra.md",
         "attributes": {"access": {"groups": [group]}},
     });
+    let fields = content.as_object().cloned().unwrap_or_default();
+    event.as_object_mut().unwrap().extend(fields);
     let sent = ureq::post(format!("{}/v1/documents", server.url))
         .header("authorization", format!("Bearer {key}"))
         .send_json(event);
@@ -149,14 +155,14 @@ fn rights_that_are_taken_away_are_gone_with_the_answer_and_over_restarts() {
         assert_eq!(found.code, 0, "{found:?}");
         found.stdout.contains("A zebra crosses")
     };
-    publish_for(&server, &administrator, "radio");
+    publish_for(&server, &administrator, "radio", &zebra());
     wait_for("the document", || is_found(&server).then_some(()));
     server.stop();
     // Without a stage that could take it on, a change waits as behind an import without end.
     let queries = ["--services", "query"];
     let server = workspace.start_with(&queries);
     assert!(is_found(&server));
-    publish_for(&server, &administrator, "others");
+    publish_for(&server, &administrator, "others", &zebra());
     assert!(!is_found(&server));
     server.stop();
     let server = workspace.start_with(&queries);
@@ -164,14 +170,74 @@ fn rights_that_are_taken_away_are_gone_with_the_answer_and_over_restarts() {
     server.stop();
     let server = workspace.start();
     assert!(!is_found(&server));
-    publish_for(&server, &administrator, "radio");
+    publish_for(&server, &administrator, "radio", &zebra());
     wait_for("the right that was given again", || {
         is_found(&server).then_some(())
     });
     server.stop();
 }
 
-fn list_of<'a>(listed: &'a serde_json::Value, pointer: &str) -> Vec<&'a str> {
+#[test]
+fn readers_see_the_version_that_they_find_while_a_newer_one_waits_and_after_it_was_given_up() {
+    let workspace = workspace();
+    let server = workspace.start();
+    let (_, administrator) = made(&workspace, &["administrator"]);
+    let create = "keys create --name r --role reader --group radio --format json";
+    let reader = workspace.json(create.split(' '));
+    let reader = text(&reader, "/secret");
+    let asked = |server: &Server, key: &str, verb: &[&str]| {
+        let verb = [verb, &["--format", "json"]].concat();
+        let run = elsewhere(&workspace, server, Some(key), &verb);
+        (run.code == 0).then(|| run.json())
+    };
+    let show = ["documents", "show", "wiki/zebra.md"];
+    let seen_as_first = |server: &Server| {
+        let shown = asked(server, reader, &show).expect("the document is there");
+        let listed = asked(server, reader, &["documents", "list"]).unwrap();
+        let listed = &list(&listed, "/documents")[0];
+        for told in [&shown, listed] {
+            assert_eq!(text(told, "/state"), "indexed", "{told}");
+            assert_eq!(text(told, "/title"), "Zebra", "{told}");
+            assert_eq!(told["version"], told["searchable"]["version"], "{told}");
+            assert_eq!(told.get("reason"), None, "{told}");
+            assert_eq!(told.get("rights"), None, "{told}");
+        }
+        let save = ["documents", "original", "wiki/zebra.md"];
+        let saved = elsewhere(&workspace, server, Some(reader), &save);
+        assert!(saved.stdout.contains("A zebra crosses"), "{saved:?}");
+    };
+
+    publish_for(&server, &administrator, "radio", &zebra());
+    wait_for("the document", || {
+        let shown = asked(&server, reader, &show)?;
+        (text(&shown, "/state") == "indexed").then_some(())
+    });
+    server.stop();
+    let server = workspace.start_with(&["--services", "query"]);
+    let broken = json!({"title": "Quagga", "content_base64": "JVBERi0xLjQgYnJva2Vu"});
+    publish_for(&server, &administrator, "radio", &broken);
+    seen_as_first(&server);
+    let (_, stranger) = made(&workspace, &["reader"]);
+    assert_eq!(asked(&server, &stranger, &show), None);
+    server.stop();
+
+    let server = workspace.start();
+    wait_for("the broken version to be given up", || {
+        let shown = asked(&server, &administrator, &show)?;
+        (text(&shown, "/state") == "dead").then_some(())
+    });
+    seen_as_first(&server);
+    assert_eq!(asked(&server, &stranger, &show), None);
+    server.stop();
+    let server = workspace.start();
+    seen_as_first(&server);
+    let found = ["documents", "list", "--title", "quagga"];
+    let listed = asked(&server, reader, &found).unwrap();
+    assert_eq!(listed["total"], 0, "{listed}");
+    server.stop();
+}
+
+fn list_of<'a>(listed: &'a Value, pointer: &str) -> Vec<&'a str> {
     let keys = list(listed, "/keys").iter();
     keys.map(|key| text(key, pointer)).collect()
 }

@@ -387,8 +387,6 @@ pub async fn get(
     let id = resolved(&state, &name, caller.viewer()).await?;
     let row = state.documents.get(&id).await?;
     // It may have changed since it was looked for.
-    let is_seen = |row: &DocumentRow| caller.viewer().is_none_or(|viewer| row.is_seen(viewer));
-    let row = row.filter(is_seen);
     let summary = summaries(&state.documents, row.into_iter().collect(), &caller)
         .await
         .pop()
@@ -524,7 +522,7 @@ pub async fn states(
         StatusCode::OK,
         &StatesAnswer {
             documents: rows
-                .map(|row| row.map(|row| reported(shown(row, &caller, &state.documents))))
+                .map(|row| shown(row?, &caller, &state.documents).map(reported))
                 .collect(),
         },
     )
@@ -545,14 +543,19 @@ pub async fn repair_report(state: web::Data<ServerState>) -> Result<HttpResponse
     json(StatusCode::OK, &state.repairing.report())
 }
 
-/// A row as a caller may see it: what is found of an earlier version may have had other rights, and
-/// reasons name other documents and places of the server.
-fn shown(mut row: DocumentRow, caller: &Caller, documents: &Documents) -> DocumentRow {
+/// A row as a caller may see it, if at all: what is found of an earlier version may have had other
+/// rights, and reasons name other documents and places of the server.
+fn shown(row: DocumentRow, caller: &Caller, documents: &Documents) -> Option<DocumentRow> {
+    let viewer = caller.viewer();
+    let viewer = viewer.filter(|_| !caller.publishes(&row.latest.source));
+    let mut row = match viewer {
+        Some(viewer) => row.told(viewer)?,
+        None => row,
+    };
     if !may_read_reason(row.latest.reason.as_deref(), caller, documents) {
         row.latest.reason = None;
     }
-    let is_whole = caller.viewer().is_none() || caller.publishes(&row.latest.source);
-    if !is_whole {
+    if viewer.is_some() {
         let latest = &row.latest;
         let is_the_same = |indexed: &IndexedVersion| {
             indexed.version == latest.version || Some(indexed.version) == latest.indexed_version
@@ -566,7 +569,7 @@ fn shown(mut row: DocumentRow, caller: &Caller, documents: &Documents) -> Docume
         row.latest.rights = None;
         row.latest.published_rights = None;
     }
-    row
+    Some(row)
 }
 
 /// Whether the caller may see the document that a reason names, if it names one.
@@ -631,9 +634,10 @@ async fn summaries(
         .zip(stored.ok().unwrap_or_default())
         .collect();
     rows.into_iter()
+        .filter_map(|row| shown(row, caller, documents))
         .map(|row| match stored.remove(&row.latest.document_id) {
-            Some(stored) => found(shown(row, caller, documents), stored.filter(may_be_told)),
-            None => reported(shown(row, caller, documents)),
+            Some(stored) => found(row, stored.filter(may_be_told)),
+            None => reported(row),
         })
         .collect()
 }

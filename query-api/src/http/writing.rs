@@ -5,7 +5,7 @@ use actix_web::HttpRequest;
 use bytes::Bytes;
 use tributary_retrieval::SearchError;
 use tributary_schemas::{DocumentEvent, ErrorKind, id};
-use tributary_store::manifest::Standing;
+use tributary_store::manifest::{Standing, Told};
 
 use super::caller::Caller;
 use super::documents::{Accepted, not_found};
@@ -114,8 +114,11 @@ pub(super) async fn own_document(
     name: &str,
 ) -> Result<String, Problem> {
     let publisher = caller.clone();
-    let is_own = move |standing: Standing<'_>| publisher.publishes(standing.source);
-    let resolved = state.documents.resolve_where(name, is_own).await;
+    let told = move |standing: Standing<'_>| match publisher.publishes(standing.source) {
+        true => Told::Newest,
+        false => Told::Nothing,
+    };
+    let resolved = state.documents.resolve_told(name, told).await;
     resolved.map_err(|error| match error.kind() {
         // Of names that are near a deletion says nothing.
         ErrorKind::NotFound | ErrorKind::Invalid | ErrorKind::Conflict => not_found(name, None),

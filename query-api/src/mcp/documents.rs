@@ -124,7 +124,10 @@ pub async fn open(engine: &Engine, name: &str) -> Result<Opened, Problem> {
     let row = state.documents.get(&document_id).await?;
     let viewer = engine.principal.viewer.as_ref();
     // The newest version may be another one than that which was opened.
-    let row = row.filter(|row| viewer.is_none_or(|viewer| row.is_seen(viewer)));
+    let row = row.and_then(|row| match viewer {
+        Some(viewer) => row.told(viewer),
+        None => Some(row),
+    });
     let row = row.ok_or_else(|| not_found(name, None))?;
     engine.trail.document(&document_id);
     let version = row.indexed.map(|indexed| indexed.version);

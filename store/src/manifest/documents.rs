@@ -16,7 +16,7 @@ use super::followed_rights::FollowedRights;
 use super::given_time::GivenTime;
 use super::list::{ListQuery, Listing, Selected, UNKNOWN_AT_ONCE};
 use super::reconcile::{on_the_way, reconcile};
-use super::standing::Standing;
+use super::standing::{Standing, Told};
 use super::table::{DocumentRow, DocumentTable};
 use super::tally::Tallies;
 use super::versions::{Claim, VersionRule, Versions};
@@ -234,25 +234,26 @@ impl Documents {
     /// not see is not there, as if it never had been.
     pub async fn resolve(&self, name: &str, viewer: Option<&Viewer>) -> Result<String> {
         let viewer = viewer.cloned();
-        let sees = move |standing: Standing<'_>| {
+        let told = move |standing: Standing<'_>| {
             let viewer = viewer.as_ref();
-            viewer.is_none_or(|viewer| standing.is_seen(viewer))
+            viewer.map_or(Told::Newest, |viewer| standing.told(viewer))
         };
-        self.resolve_where(name, sees).await
+        self.resolve_told(name, told).await
     }
 
-    /// The same of documents of which this holds; all others are not there.
-    pub async fn resolve_where(
+    /// The same for somebody who is told so much of each document.
+    pub async fn resolve_told(
         &self,
         name: &str,
-        sees: impl Fn(Standing<'_>) -> bool + Send + 'static,
+        told: impl Fn(Standing<'_>) -> Told + Send + 'static,
     ) -> Result<String> {
         self.table.catch_up(&self.topics).await?;
-        if self.table.has_where(name, &sees) {
+        let is_there = |standing: Standing<'_>| told(standing) != Told::Nothing;
+        if self.table.has_where(name, is_there) {
             return Ok(name.to_owned());
         }
         let wanted = name.to_owned();
-        self.look_through(move |table| names::find(table, &wanted, sees).id(&wanted))
+        self.look_through(move |table| names::find(table, &wanted, told).id(&wanted))
             .await?
     }
 

@@ -279,11 +279,18 @@ impl<'a> Conditions<'a> {
         }
     }
 
+    /// As the viewer sees it, if at all.
+    fn told<'g>(&self, glance: Glance<'g>) -> Option<Glance<'g>> {
+        match &self.filter.viewer {
+            Some(viewer) => glance.told(glance.standing.told(viewer)),
+            None => Some(glance),
+        }
+    }
+
     /// Those that need no labels.
     fn meets(&self, glance: &Glance<'_>) -> bool {
         let filter = self.filter;
-        meets(&filter.viewer, |viewer| glance.standing.is_seen(viewer))
-            && meets(&filter.state, |state| glance.state == *state)
+        meets(&filter.state, |state| glance.state == *state)
             && meets(&filter.searchable, |wanted| glance.is_searchable == *wanted)
             && meets(&filter.degraded, |wanted| glance.is_degraded == *wanted)
             && meets(&filter.source, |source| glance.source == source)
@@ -389,7 +396,11 @@ impl<'a> Selection<'a> {
         loop {
             let mut next = None;
             read(&mut |rows| {
-                next = rows.glance(last.as_deref(), ROWS_AT_ONCE, |glance| self.look(&glance));
+                next = rows.glance(last.as_deref(), ROWS_AT_ONCE, |glance| {
+                    if let Some(glance) = self.conditions.told(glance) {
+                        self.look(&glance);
+                    }
+                });
             });
             if self.unknown.len() >= UNKNOWN_AT_ONCE || next.is_none() {
                 break;
@@ -456,7 +467,12 @@ impl<'a> Selection<'a> {
             let found = places
                 .iter()
                 .filter_map(|place| table.get(&place.key.document_id));
-            rows.extend(found);
+            // It may have changed since it was looked at.
+            let told = |row: DocumentRow| match &self.query.filter.viewer {
+                Some(viewer) => row.told(viewer),
+                None => Some(row),
+            };
+            rows.extend(found.filter_map(told));
         });
         Listing {
             rows,

@@ -21,7 +21,7 @@ pub mod unchanged;
 pub mod versions;
 mod view;
 
-pub use standing::Standing;
+pub use standing::{Standing, Told};
 
 use serde_json::Value;
 use tributary_schemas::id::MAXIMUM_DOCUMENT_ID_BYTES;
@@ -67,6 +67,7 @@ pub fn report(document: &DocumentHeader, state: State, now_ms: i64) -> DocumentS
         labels: None,
         rights: DocumentRights::of(document),
         published_rights: None,
+        indexed_as: None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use tributary_schemas::{Error, ErrorKind, State, limits};
 
 use super::rows::Glance;
-use super::standing::Standing;
+use super::standing::{Standing, Told};
 use super::table::DocumentTable;
 
 /// Names that are proposed for one that nothing has.
@@ -33,13 +33,14 @@ pub(super) enum Named {
 pub(super) fn find(
     table: &DocumentTable,
     name: &str,
-    sees: impl Fn(Standing<'_>) -> bool,
+    told: impl Fn(Standing<'_>) -> Told,
 ) -> Named {
     let (mut present, mut deleted) = (Vec::new(), Vec::new());
     // Without a slash it cannot be one.
     if name.contains('/') {
         table.glance(|glance| {
-            if is_name(name, &glance) && sees(glance.standing) {
+            let told = glance.told(told(glance.standing));
+            if let Some(glance) = told.filter(|glance| is_name(name, glance)) {
                 let found = match glance.state {
                     State::Deleted => &mut deleted,
                     _ => &mut present,
@@ -50,7 +51,7 @@ pub(super) fn find(
     }
     let found = if present.is_empty() { deleted } else { present };
     match found.len() {
-        0 => Named::None(alike(table, name, sees)),
+        0 => Named::None(alike(table, name, told)),
         1 => Named::One(found.into_iter().collect()),
         _ => Named::Several(found),
     }
@@ -63,17 +64,20 @@ fn is_name(name: &str, glance: &Glance<'_>) -> bool {
     path == Some(glance.source_path)
 }
 
-fn alike(table: &DocumentTable, name: &str, sees: impl Fn(Standing<'_>) -> bool) -> Vec<String> {
+fn alike(table: &DocumentTable, name: &str, told: impl Fn(Standing<'_>) -> Told) -> Vec<String> {
     if name.len() > LONGEST_NAME {
         return Vec::new();
     }
     let small = name.to_lowercase();
     let mut best: Vec<(Reverse<usize>, String)> = Vec::new();
     table.glance(|glance| {
-        let is_named = !glance.source_path.is_empty() && glance.state != State::Deleted;
-        if !is_named || !sees(glance.standing) {
+        let told = glance.told(told(glance.standing));
+        let is_named = |glance: &Glance<'_>| {
+            !glance.source_path.is_empty() && glance.state != State::Deleted
+        };
+        let Some(glance) = told.filter(is_named) else {
             return;
-        }
+        };
         let place = format!("{}/{}", glance.source, glance.source_path);
         let score = likeness(&small, &place.to_lowercase());
         if score > 0 {
@@ -190,13 +194,13 @@ mod tests {
             ("gone/x.md", Named::One("7".into())),
         ];
         for (name, expected) in cases {
-            assert_eq!(find(&table(), name, |_| true), expected, "{name}");
+            assert_eq!(find(&table(), name, |_| Told::Newest), expected, "{name}");
         }
     }
 
     #[test]
     fn names_like_an_unknown_one_are_proposed() {
-        let near = |name: &str| match find(&table(), name, |_| true) {
+        let near = |name: &str| match find(&table(), name, |_| Told::Newest) {
             Named::None(near) => near,
             found => vec![format!("{found:?}")],
         };

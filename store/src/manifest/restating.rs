@@ -75,6 +75,7 @@ fn report(row: &DocumentRow) -> DocumentState {
             chunks: indexed.chunks,
             fingerprint: indexed.fingerprint.clone(),
             labels: indexed.labels.clone(),
+            indexed_as: (latest.state == State::Dead).then(|| indexed.known_as.clone()),
             ..latest
         },
         None => DocumentState {
@@ -102,9 +103,13 @@ pub(super) fn says_all(report: &DocumentState, row: &DocumentRow) -> bool {
         state if is_settled(state, report.indexed_version) => true,
         _ => report.newest_rights() == row.latest.newest_rights(),
     };
+    let known_as = searchable(row).map(|indexed| indexed.known_as.clone());
+    let is_known = row.latest.state != State::Dead
+        || report.indexed_as.clone().unwrap_or_default() == known_as.unwrap_or_default();
     is_the_latest
         && is_named
         && has_rights
+        && is_known
         && said == searchable(row).map(|indexed| indexed.version)
 }
 
@@ -255,6 +260,7 @@ mod tests {
                     row.latest.reason.clone(),
                     row.latest.source_path.clone(),
                     indexed.map(|indexed| (indexed.version, indexed.fingerprint.clone())),
+                    indexed.map(|indexed| indexed.known_as.clone()),
                 )
             };
             assert_eq!(told(&alone), told(&row), "{what}");

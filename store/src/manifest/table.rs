@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::JoinHandle;
 use tributary_schemas::{
-    DocumentRights, DocumentState, Error, ErrorKind, Labels, Newer, Result, State, Topic, Viewer,
+    DocumentRights, DocumentState, Error, ErrorKind, IndexedAs, Labels, Newer, Result, State, Topic,
+    Viewer,
 };
 
 use super::changes::Changes;
 use super::list::{ListQuery, Selected, Selection};
 use super::restating::says_all;
 use super::rows::{Glance, ROWS_AT_ONCE, Rows};
-use super::standing::Standing;
+use super::standing::{Standing, Told};
 use super::view::{Applied, Fold, GROUP, View, ended};
 use crate::event_log::topics::Topics;
 use crate::event_log::{Position, StoredRecord, message};
@@ -69,18 +70,56 @@ impl DocumentRow {
         }
     }
 
-    /// Whether a viewer may see it: what its newest report says decides.
-    pub fn is_seen(&self, viewer: &Viewer) -> bool {
-        self.standing().is_seen(viewer)
+    /// What a viewer is told of it: all, what can be found, or that there is no such document.
+    pub fn told(self, viewer: &Viewer) -> Option<Self> {
+        match self.standing().told(viewer) {
+            Told::Nothing => None,
+            Told::Indexed => self.as_indexed(),
+            Told::Newest => Some(self),
+        }
     }
 
     /// What decides who sees it.
-    pub fn standing(&self) -> Standing<'_> {
+    fn standing(&self) -> Standing<'_> {
+        let indexed = self.indexed.as_ref().filter(|indexed| !indexed.is_aside);
         Standing {
             source: &self.latest.source,
             rights: self.latest.rights.as_ref(),
             published: self.latest.published_rights.as_ref(),
+            indexed: indexed.and_then(|indexed| indexed.known_as.rights.as_ref()),
         }
+    }
+
+    /// The row as if what can be found were all that there is.
+    fn as_indexed(self) -> Option<Self> {
+        let indexed = self.indexed?;
+        let known_as = indexed.known_as.clone();
+        let latest = DocumentState {
+            document_id: self.latest.document_id,
+            version: indexed.version,
+            state: State::Indexed,
+            reason: None,
+            source: known_as.source,
+            source_path: known_as.source_path,
+            title: known_as.title,
+            chunks: indexed.chunks,
+            fingerprint: indexed.fingerprint.clone(),
+            lineage: None,
+            timeline: Vec::new(),
+            at_ms: indexed.at_ms.unwrap_or(0),
+            indexed_version: None,
+            indexed_at_ms: None,
+            labels: None,
+            rights: known_as.rights,
+            published_rights: None,
+            indexed_as: None,
+        };
+        Some(Self {
+            latest,
+            passed: indexed.version,
+            taken: indexed.version,
+            indexed: Some(indexed),
+        })
     }
 }
 
@@ -99,6 +138,8 @@ pub struct IndexedVersion {
     pub fingerprint: String,
     /// Its tags and knowledge sets, as far as they are known.
     pub labels: Option<Labels>,
+    /// What readers are told of it.
+    pub known_as: IndexedAs,
 }
 
 /// A checkpoint that is being read on a thread of its own: with many documents that takes as long
@@ -551,6 +592,11 @@ impl IndexedVersion {
             is_aside: false,
             fingerprint: state.fingerprint.clone(),
             labels: state.labels.clone(),
+            known_as: match state.state {
+                // Its own rights are those of what was given up.
+                State::Dead => state.indexed_as.clone().unwrap_or_default(),
+                _ => IndexedAs::from(state),
+            },
         })
     }
 }
@@ -571,7 +617,7 @@ fn supersedes(new: &DocumentState, old: &DocumentState) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use tributary_schemas::{Access, DocumentHeader, Lineage};
+    use tributary_schemas::{Access, DocumentHeader, Lineage, SectionLevel};
 
     use super::*;
     use crate::blobs::Blobs;
@@ -815,7 +861,96 @@ mod tests {
             reports.push(deleted.clone());
             let row = row_after(&reports);
             assert_eq!(row.latest.state, State::Deleted);
-            assert_eq!(row.is_seen(&Viewer::default()), is_seen, "{reports:?}");
+            let told = row.told(&Viewer::default());
+            assert_eq!(told.is_some(), is_seen, "{reports:?}");
+        }
+    }
+
+    #[test]
+    fn readers_are_told_of_what_they_find_until_it_is_decided_who_may_see_a_newer_version() {
+        let access = Some(Access::default());
+        let of_level = |security_level| DocumentRights {
+            access: access.clone(),
+            ..level(security_level)
+        };
+        let decided = |version, state_now, title: &str, security_level| DocumentState {
+            title: title.into(),
+            rights: Some(of_level(security_level)),
+            ..state(version, state_now)
+        };
+        let undecided = |version, state_now, title: &str, security_level| DocumentState {
+            title: title.into(),
+            fingerprint: String::new(),
+            rights: None,
+            published_rights: Some(of_level(security_level)),
+            ..state(version, state_now)
+        };
+        let closed = DocumentRights {
+            section_levels: vec![SectionLevel {
+                heading: "Costs".into(),
+                security_level: 3,
+            }],
+            ..of_level(1)
+        };
+        let with_closed_section = DocumentState {
+            published_rights: Some(closed),
+            ..undecided(2, State::Accepted, "New", 0)
+        };
+        let indexed = decided(1, State::Indexed, "Old", 1);
+        let unknown = DocumentState {
+            rights: None,
+            ..indexed.clone()
+        };
+        let aside = state(1, State::Skipped);
+        // To a viewer of level 1.
+        let old = Some((1, "Old"));
+        let table: [(&[DocumentState], Option<(u64, &str)>); 11] = [
+            (&[indexed.clone()], old),
+            (
+                &[indexed.clone(), undecided(2, State::Accepted, "New", 1)],
+                old,
+            ),
+            (&[indexed.clone(), undecided(2, State::Dead, "New", 0)], old),
+            (
+                &[indexed.clone(), undecided(2, State::Accepted, "New", 2)],
+                None,
+            ),
+            (&[indexed.clone(), with_closed_section], None),
+            (
+                &[indexed.clone(), decided(2, State::Chunking, "New", 1)],
+                Some((2, "New")),
+            ),
+            (
+                &[indexed.clone(), decided(2, State::Dead, "New", 2)],
+                None,
+            ),
+            (&[undecided(2, State::Accepted, "New", 0)], None),
+            (
+                &[
+                    decided(1, State::Indexed, "Old", 2),
+                    undecided(2, State::Accepted, "New", 0),
+                ],
+                None,
+            ),
+            (&[unknown, undecided(2, State::Dead, "New", 0)], None),
+            (
+                &[
+                    indexed.clone(),
+                    aside,
+                    undecided(2, State::Accepted, "New", 0),
+                ],
+                None,
+            ),
+        ];
+        let viewer = Viewer {
+            clearance: 1,
+            ..Viewer::default()
+        };
+        for (reports, expected) in table {
+            let told = row_after(reports).told(&viewer).map(|row| row.latest);
+            let told = told.as_ref();
+            let told = told.map(|latest| (latest.version, latest.title.as_str()));
+            assert_eq!(told, expected, "{reports:?}");
         }
     }
 
@@ -854,6 +989,10 @@ mod tests {
                 is_aside: false,
                 fingerprint: "f1".into(),
                 labels: None,
+                known_as: IndexedAs {
+                    rights: Some(DocumentRights::default()),
+                    ..IndexedAs::default()
+                },
             }
         );
     }

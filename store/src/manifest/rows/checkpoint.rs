@@ -20,13 +20,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{DocumentRights, Error, ErrorKind, Labels, Lineage, Result, State};
 
-use super::{Indexed, Packed, Rows};
+use super::{Indexed, Named, Packed, Rows};
 use crate::event_log::embedded::folder::{create_folder, failed, publish, unfinished};
 use crate::manifest::texts::Common;
 use crate::manifest::view::Applied;
 
 const MAGIC: &str = "tributary document table";
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 /// Rows of a block. The table stands still while one is written.
 const BLOCK_ROWS: usize = 5_000;
 /// A frame above this is damage.
@@ -101,6 +101,9 @@ struct StoredIndexed<'a> {
     /// Where it is another one than the newest report's.
     fingerprint: Option<&'a str>,
     labels: Option<u32>,
+    rights: Option<u32>,
+    /// Source, path and title, where they are others than the newest report's.
+    named: Option<(&'a str, &'a str, &'a str)>,
 }
 
 impl CheckpointFile {
@@ -239,7 +242,6 @@ impl Writing {
     }
 
     fn row<'a>(&mut self, document_id: &'a str, packed: &'a Packed) -> StoredRow<'a> {
-        let same = |fingerprint: &str| *fingerprint == *packed.fingerprint;
         StoredRow {
             document_id,
             state: packed.state as u8,
@@ -249,17 +251,8 @@ impl Writing {
             taken: packed.taken,
             chunks: packed.chunks,
             indexed_version: packed.indexed_version,
-            indexed: packed.indexed.as_ref().map(|indexed| StoredIndexed {
-                version: indexed.version,
-                at_ms: indexed.at_ms,
-                chunks: indexed.chunks,
-                is_aside: indexed.is_aside,
-                fingerprint: (!same(&indexed.fingerprint)).then_some(&*indexed.fingerprint),
-                labels: indexed
-                    .labels
-                    .as_ref()
-                    .map(|labels| number(&mut self.labels, labels)),
-            }),
+            indexed: (packed.indexed.as_ref())
+                .map(|indexed| self.indexed(indexed, &packed.fingerprint)),
             fingerprint: &packed.fingerprint,
             reason: packed.reason.as_deref(),
             source: number(&mut self.texts, &packed.source),
@@ -274,6 +267,21 @@ impl Writing {
                 .zip(&packed.times)
                 .map(|(stage, at_ms)| (number(&mut self.texts, stage), *at_ms))
                 .collect(),
+        }
+    }
+
+    fn indexed<'a>(&mut self, indexed: &'a Indexed, newest: &str) -> StoredIndexed<'a> {
+        let labels = indexed.labels.as_ref();
+        let named = indexed.named.as_deref();
+        StoredIndexed {
+            version: indexed.version,
+            at_ms: indexed.at_ms,
+            chunks: indexed.chunks,
+            is_aside: indexed.is_aside,
+            fingerprint: (*newest != *indexed.fingerprint).then_some(&*indexed.fingerprint),
+            labels: labels.map(|labels| number(&mut self.labels, labels)),
+            rights: self.rights(indexed.rights.as_ref()),
+            named: named.map(|named| (&*named.source, &*named.source_path, &*named.title)),
         }
     }
 
@@ -383,11 +391,8 @@ impl Reading {
             Some(number) => Some(Arc::clone(self.lineages.get(number as usize)?)),
             None => None,
         };
-        let rights = |number: Option<u32>| match number {
-            Some(number) => self.rights.get(number as usize).cloned().map(Some),
-            None => Some(None),
-        };
-        let (rights, published_rights) = (rights(row.rights)?, rights(row.published_rights)?);
+        let rights = self.rights(row.rights)?;
+        let published_rights = self.rights(row.published_rights)?;
         let stages: Option<Vec<Arc<str>>> = row
             .timeline
             .iter()
@@ -430,7 +435,23 @@ impl Reading {
                 .fingerprint
                 .map_or_else(|| Arc::clone(newest), Arc::from),
             labels,
+            rights: self.rights(stored.rights)?,
+            named: stored.named.map(|(source, source_path, title)| {
+                Box::new(Named {
+                    source: source.into(),
+                    source_path: source_path.into(),
+                    title: title.into(),
+                })
+            }),
         })
+    }
+
+    /// The rights of this number, if there is one; `None` where nothing has it.
+    fn rights(&self, number: Option<u32>) -> Option<Option<Arc<DocumentRights>>> {
+        match number {
+            Some(number) => self.rights.get(number as usize).cloned().map(Some),
+            None => Some(None),
+        }
     }
 
     fn text(&self, number: u32) -> Option<Arc<str>> {
@@ -502,7 +523,7 @@ fn damaged(what: &str) -> Error {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use tributary_schemas::{DocumentState, StageTime};
+    use tributary_schemas::{DocumentState, IndexedAs, StageTime};
 
     use super::*;
     use crate::manifest::table::{DocumentRow, IndexedVersion};
@@ -541,6 +562,7 @@ mod tests {
                 labels: None,
                 rights: (!number.is_multiple_of(3)).then(|| level(3)),
                 published_rights: number.is_multiple_of(3).then(|| level(4)),
+                indexed_as: None,
             },
             indexed: (!number.is_multiple_of(5)).then(|| IndexedVersion {
                 version: number,
@@ -552,6 +574,12 @@ mod tests {
                     tags: vec![format!("t{}", number % 13)],
                     knowledge_sets: vec!["common".into()],
                 }),
+                known_as: IndexedAs {
+                    source: format!("s{}", number % 7),
+                    source_path: format!("文件/{number}.md"),
+                    title: format!("标题 {}", number - number % 2),
+                    rights: (!number.is_multiple_of(4)).then(|| level(5)),
+                },
                 fingerprint: if number.is_multiple_of(2) {
                     format!("f{number}")
                 } else {

@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use tributary_schemas::{DocumentRights, DocumentState, Labels, Lineage, Newer, StageTime, State};
+use tributary_schemas::{
+    DocumentRights, DocumentState, IndexedAs, Labels, Lineage, Newer, StageTime, State,
+};
 
-use super::standing::Standing;
+use super::standing::{Standing, Told};
 use super::table::{DocumentRow, IndexedVersion, is_settled};
 use super::texts::{Common, SWEEP_AT_LEAST, Texts};
 
@@ -59,6 +61,34 @@ pub(super) struct Glance<'a> {
     pub labels: Option<&'a Labels>,
     /// Who may see it, by the newest report.
     pub standing: Standing<'a>,
+    /// What is indexed, where it is called otherwise.
+    named: Option<&'a Named>,
+}
+
+impl Glance<'_> {
+    /// What somebody sees who is told so much.
+    pub fn told(self, told: Told) -> Option<Self> {
+        match told {
+            Told::Nothing => None,
+            Told::Newest => Some(self),
+            Told::Indexed => Some(self.as_indexed()),
+        }
+    }
+
+    /// As if what can be found were all that there is.
+    fn as_indexed(self) -> Self {
+        let named = self.named;
+        Self {
+            state: State::Indexed,
+            source: named.map_or(self.source, |named| &named.source),
+            source_path: named.map_or(self.source_path, |named| &named.source_path),
+            title: named.map_or(self.title, |named| &named.title),
+            at_ms: self.indexed_at_ms.unwrap_or(0),
+            is_degraded: false,
+            reason: None,
+            ..self
+        }
+    }
 }
 
 /// Values that many rows have.
@@ -106,6 +136,17 @@ struct Indexed {
     is_aside: bool,
     fingerprint: Arc<str>,
     labels: Option<Arc<Labels>>,
+    rights: Option<Arc<DocumentRights>>,
+    /// Where it is called otherwise than in the newest report.
+    named: Option<Box<Named>>,
+}
+
+/// What people call a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Named {
+    source: Box<str>,
+    source_path: Box<str>,
+    title: Box<str>,
 }
 
 /// Since when a version is indexed, where reports of before do not say it.
@@ -281,7 +322,9 @@ fn kept(labels: &Labels) -> Arc<Labels> {
 impl Shared {
     fn pack(&mut self, row: DocumentRow) -> Packed {
         let latest = row.latest;
-        let fingerprint: Arc<str> = latest.fingerprint.into();
+        let fingerprint: Arc<str> = latest.fingerprint.clone().into();
+        let indexed = row.indexed;
+        let indexed = indexed.map(|indexed| self.indexed(indexed, &latest, &fingerprint));
         let (stages, times) = self.timeline(latest.timeline);
         Packed {
             version: latest.version,
@@ -291,9 +334,7 @@ impl Shared {
             chunks: latest.chunks,
             state: latest.state,
             indexed_version: latest.indexed_version,
-            indexed: row
-                .indexed
-                .map(|indexed| self.indexed(indexed, &fingerprint)),
+            indexed,
             fingerprint,
             reason: latest.reason.map(String::into_boxed_str),
             source: self.texts.share(&latest.source),
@@ -312,12 +353,19 @@ impl Shared {
         self.rights.share_with(rights, keep)
     }
 
-    fn indexed(&mut self, indexed: IndexedVersion, newest: &Arc<str>) -> Indexed {
+    fn indexed(
+        &mut self,
+        indexed: IndexedVersion,
+        latest: &DocumentState,
+        newest: &Arc<str>,
+    ) -> Indexed {
         let fingerprint = if **newest == *indexed.fingerprint {
             Arc::clone(newest)
         } else {
             indexed.fingerprint.into()
         };
+        let known_as = indexed.known_as;
+        let rights = known_as.rights.as_ref();
         let labels = indexed.labels.as_ref();
         Indexed {
             version: indexed.version,
@@ -326,6 +374,8 @@ impl Shared {
             is_aside: indexed.is_aside,
             fingerprint,
             labels: labels.map(|labels| self.labels.share_with(labels, kept)),
+            rights: rights.map(|rights| self.rights(rights)),
+            named: Named::beside(known_as, latest).map(Box::new),
         }
     }
 
@@ -405,8 +455,9 @@ impl Packed {
             labels: None,
             rights: self.rights.as_deref().cloned(),
             published_rights: self.published_rights.as_deref().cloned(),
+            indexed_as: None,
         };
-        let indexed = self.indexed.as_ref().map(Indexed::unpack);
+        let indexed = self.indexed.as_ref().map(|indexed| indexed.unpack(&latest));
         DocumentRow {
             latest,
             indexed,
@@ -433,6 +484,10 @@ impl Packed {
             indexed_at_ms: self.indexed.as_ref().and_then(Indexed::since),
             labels,
             standing: self.standing(),
+            named: self
+                .indexed
+                .as_ref()
+                .and_then(|indexed| indexed.named.as_deref()),
         }
     }
 
@@ -441,6 +496,7 @@ impl Packed {
             source: &self.source,
             rights: self.rights.as_deref(),
             published: self.published_rights.as_deref(),
+            indexed: self.found().and_then(|indexed| indexed.rights.as_deref()),
         }
     }
 
@@ -451,9 +507,12 @@ impl Packed {
     }
 
     fn is_searchable(&self) -> bool {
-        self.indexed
-            .as_ref()
-            .is_some_and(|indexed| !indexed.is_aside)
+        self.found().is_some()
+    }
+
+    /// The version that questions find.
+    fn found(&self) -> Option<&Indexed> {
+        self.indexed.as_ref().filter(|indexed| !indexed.is_aside)
     }
 }
 
@@ -462,7 +521,9 @@ impl Indexed {
         (self.at_ms != UNKNOWN_TIME).then_some(self.at_ms)
     }
 
-    fn unpack(&self) -> IndexedVersion {
+    fn unpack(&self, latest: &DocumentState) -> IndexedVersion {
+        let named = self.named.as_deref().cloned();
+        let named = named.unwrap_or_else(|| Named::of(latest));
         IndexedVersion {
             version: self.version,
             at_ms: Some(self.at_ms).filter(|at_ms| *at_ms != UNKNOWN_TIME),
@@ -470,7 +531,33 @@ impl Indexed {
             is_aside: self.is_aside,
             fingerprint: self.fingerprint.to_string(),
             labels: self.labels.as_deref().cloned(),
+            known_as: IndexedAs {
+                source: named.source.into(),
+                source_path: named.source_path.into(),
+                title: named.title.into(),
+                rights: self.rights.as_deref().cloned(),
+            },
         }
+    }
+}
+
+impl Named {
+    fn of(report: &DocumentState) -> Self {
+        Self {
+            source: report.source.as_str().into(),
+            source_path: report.source_path.as_str().into(),
+            title: report.title.as_str().into(),
+        }
+    }
+
+    /// Where it is another name than that of the newest report.
+    fn beside(indexed: IndexedAs, latest: &DocumentState) -> Option<Self> {
+        let named = Self {
+            source: indexed.source.into(),
+            source_path: indexed.source_path.into(),
+            title: indexed.title.into(),
+        };
+        (named != Self::of(latest)).then_some(named)
     }
 }
 
@@ -515,6 +602,7 @@ mod tests {
                     section_levels: Vec::new(),
                 }),
                 published_rights: None,
+                indexed_as: None,
             },
             indexed: Some(IndexedVersion {
                 version: 6,
@@ -527,6 +615,12 @@ mod tests {
                     tags: vec!["radio".into()],
                     knowledge_sets: vec!["common".into()],
                 }),
+                known_as: IndexedAs {
+                    source: "wiki".into(),
+                    source_path: "a/b.md".into(),
+                    title: "标题".into(),
+                    rights: Some(DocumentRights::default()),
+                },
             }),
             passed: 6,
             taken: 7,
@@ -545,7 +639,7 @@ mod tests {
                 shared.labels.len(),
                 shared.rights.len(),
             ],
-            [1, 2, 1, 1, 1]
+            [1, 2, 1, 1, 2]
         );
     }
 
