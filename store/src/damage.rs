@@ -110,7 +110,8 @@ pub struct Found {
     pub log: Vec<Damage>,
     /// In the index.
     pub index: Vec<IndexDamage>,
-    /// Blobs, and kept texts of models, whose content is not what their hash says.
+    /// Blobs, and kept texts of models, that the disk cannot read, or whose content is not what
+    /// their hash says.
     pub blobs: Vec<PathBuf>,
     /// Folders that an earlier start made and that are gone.
     pub missing: Vec<PathBuf>,
@@ -142,7 +143,7 @@ impl Found {
             Part::Blobs => {
                 let wrong = self.blobs.iter();
                 let wrong =
-                    wrong.map(|path| format!("{}: does not match its hash", path.display()));
+                    wrong.map(|path| format!("{}: cannot be read, or does not match its hash", path.display()));
                 wrong.chain(self.lost.iter().map(lost_line)).collect()
             }
         };

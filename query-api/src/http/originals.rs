@@ -13,7 +13,7 @@ use tributary_schemas::{Error, ErrorKind};
 use super::byte_range::{Asked, asked};
 use super::caller::Caller;
 use super::documents::{self, GetParameters};
-use super::percent;
+use super::{entity_tag, percent};
 use crate::audit;
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
@@ -100,6 +100,10 @@ pub async fn get(
     let size = state.blobs.size(&original.stored).await;
     let size = size.map_err(|error| not_there(&name, error))?;
     let tag = format!("\"{}\"", original.tag());
+    if entity_tag::is_known(&request, &tag) {
+        let mut answer = download(StatusCode::NOT_MODIFIED, &original.view, tag);
+        return Ok(answer.finish());
+    }
     match wanted(&request, &tag, size) {
         Asked::Nothing => Ok(out_of_range(&request, size)),
         Asked::All => {

@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::IF_NONE_MATCH;
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 
+use super::entity_tag;
 use crate::problem::{Code, Problem};
 
 const INDEX: &str = "index.html";
@@ -214,11 +214,7 @@ fn answer(path: &str, keeping: &str, request: &HttpRequest) -> Result<HttpRespon
         Problem::new(Code::NotFound, format!("the page has no file `{path}`"))
             .with_hint("open `/`; after an update of the server, load it again")
     })?;
-    let known = request
-        .headers()
-        .get(IF_NONE_MATCH)
-        .and_then(|tags| tags.to_str().ok())
-        .is_some_and(|tags| tags.contains(&file.tag));
+    let known = entity_tag::is_known(request, &file.tag);
     let status = if known {
         StatusCode::NOT_MODIFIED
     } else {

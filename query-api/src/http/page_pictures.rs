@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use actix_web::http::header::IF_NONE_MATCH;
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use tributary_schemas::Error;
@@ -11,7 +10,7 @@ use tributary_schemas::Error;
 use super::caller::Caller;
 use super::documents::{self, GetParameters};
 use super::originals::Original;
-use super::percent;
+use super::{entity_tag, percent};
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -46,8 +45,7 @@ pub async fn get(
             .with_hint("slides have their pictures in `images` of their passages"));
     }
     let tag = format!("\"{}-{page}\"", original.tag());
-    let known = request.headers().get(IF_NONE_MATCH);
-    if known.is_some_and(|known| known == tag.as_str()) {
+    if entity_tag::is_known(&request, &tag) {
         return Ok(HttpResponse::NotModified().finish());
     }
     let picture = picture(&state, original.stored, page).await?;

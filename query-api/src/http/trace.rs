@@ -15,6 +15,7 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
 
 use super::cors::Cors;
+use super::head::{Sent, sent};
 use crate::operations::Operations;
 use crate::problem::{Code, Problem};
 use crate::trace_id::{self, new_trace_id};
@@ -39,7 +40,7 @@ pub async fn around<B: MessageBody + 'static>(
     operations: web::Data<Operations>,
     request: ServiceRequest,
     next: Next<B>,
-) -> Result<ServiceResponse<B>, Error> {
+) -> Result<ServiceResponse<Sent<B>>, Error> {
     let trace_id = trace_id_of(request.headers());
     let answer = answer(operations, request, next, trace_id.clone());
     trace_id::within(trace_id, answer).await
@@ -50,9 +51,13 @@ async fn answer<B: MessageBody + 'static>(
     mut request: ServiceRequest,
     next: Next<B>,
     trace_id: String,
-) -> Result<ServiceResponse<B>, Error> {
+) -> Result<ServiceResponse<Sent<B>>, Error> {
     let started = Instant::now();
     let method = request.method().clone();
+    if method == Method::HEAD {
+        // Every path that can be read has its head, and the same one.
+        request.head_mut().method = Method::GET;
+    }
     let timeout = Duration::from_millis(operations.config.request_timeout_ms);
     let progress = Progress::start();
     request.extensions_mut().insert(progress.clone());
@@ -85,7 +90,8 @@ async fn answer<B: MessageBody + 'static>(
                 .unwrap_or_else(|| "other".to_owned());
             observe(&route, response.status());
             add_headers(response.headers_mut(), &trace_id, cors.as_ref());
-            Ok(response)
+            let is_head = method == Method::HEAD;
+            Ok(response.map_body(|_, body| sent(body, is_head)))
         }
         // written here, where the trace id is known
         Err(error) => {

@@ -209,6 +209,9 @@ async fn originals_are_downloads_of_documents_that_are_there() {
         (416, Some("bytes */25"))
     );
     assert_eq!(beyond.code(), "range_not_satisfiable");
+    let again = server.send("GET", &link, &[("If-None-Match", tag)], b"").await;
+    assert_eq!((again.status, again.body.as_str()), (304, ""));
+    assert_eq!(again.header("etag"), Some(tag));
 
     // A slash that is part of a name parts nothing.
     let name = server.get(&format!("{address}%2Foriginal")).await;

@@ -96,7 +96,10 @@ pub(crate) fn is_whole(path: &Path) -> Result<bool> {
     if std::fs::metadata(path).map_err(failed)?.len() > MAXIMUM_BYTES {
         return Ok(false);
     }
-    let json = std::fs::read(path).map_err(failed)?;
+    let json = match std::fs::read(path) {
+        Err(error) if super::is_of_the_disk(&error) => return Ok(false),
+        read => read.map_err(failed)?,
+    };
     let entry: Option<Entry> = serde_json::from_slice(&json).ok();
     Ok(entry.is_some_and(|entry| hash(&entry.text) == entry.hash))
 }

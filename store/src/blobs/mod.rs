@@ -305,7 +305,7 @@ pub(crate) fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-/// Whether a file holds what its hash says.
+/// Whether a file holds what its hash says; one that the disk cannot read does not.
 pub(crate) fn is_whole(hash: &str, path: &Path) -> Result<bool> {
     let mut hasher = blake3::Hasher::new();
     let read = std::fs::File::open(path).and_then(|file| {
@@ -314,8 +314,19 @@ pub(crate) fn is_whole(hash: &str, path: &Path) -> Result<bool> {
             &mut hasher,
         )
     });
-    read.map_err(|error| Error::io(format_args!("cannot read {}", path.display()), &error))?;
-    Ok(hasher.finalize().to_hex().as_str() == hash)
+    match read {
+        Ok(_) => Ok(hasher.finalize().to_hex().as_str() == hash),
+        Err(error) if is_of_the_disk(&error) => Ok(false),
+        Err(error) => Err(Error::io(
+            format_args!("cannot read {}", path.display()),
+            &error,
+        )),
+    }
+}
+
+/// Whether a file cannot be read because of what the disk has of it, and of nothing else.
+fn is_of_the_disk(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
 }
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -524,6 +535,15 @@ mod tests {
         let url = blobs.put(Bytes::from_static(b"body")).await.unwrap();
         assert_eq!(blobs.put(Bytes::from_static(b"body")).await.unwrap(), url);
         assert_eq!(blobs.get(&url).await.unwrap(), "body");
+    }
+
+    #[test]
+    fn a_file_that_the_disk_cannot_read_is_damaged_and_one_that_we_may_not_is_an_error() {
+        // Nothing is mapped at its beginning.
+        let unreadable = Path::new("/proc/self/mem");
+        assert_eq!(is_whole("00", unreadable).unwrap(), false);
+        assert_eq!(cache::is_whole(unreadable).unwrap(), false);
+        assert!(is_whole("00", Path::new("/nowhere")).is_err());
     }
 
     #[tokio::test]
