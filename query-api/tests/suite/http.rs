@@ -1220,6 +1220,28 @@ async fn an_idempotency_key_publishes_once() {
     );
 }
 
+/// As monitors and `curl -I` ask.
+#[tokio::test]
+async fn what_can_be_read_has_its_head() {
+    let server = Server::start().await;
+    let head = async |path: &str| server.send("HEAD", path, &[], b"").await;
+    let paths = ["/health/livez", "/health/readyz", "/", "/openapi.json", "/v1/documents"];
+    for path in paths {
+        let (head, whole) = (head(path).await, server.get(path).await);
+        assert_eq!((head.status, head.body.as_str()), (200, ""), "{path}");
+        for name in ["content-length", "content-type", "etag"] {
+            assert_eq!(head.header(name), whole.header(name), "{path}: {name}");
+        }
+        let length = whole.body.len().to_string();
+        assert_eq!(head.header("content-length"), Some(length.as_str()));
+    }
+    // A stream that would have no end.
+    assert_eq!(head("/v1/events").await.status, 200);
+    assert_eq!(head("/v1/nothing").await.status, 404);
+    assert_eq!(head("/v1/search").await.status, 405);
+    server.stop().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn dead_letters_are_shown_replayed_and_dropped() {
     let server = Server::start().await;
