@@ -26,6 +26,7 @@ pub enum State {
     /// Gone from the index.
     Deleted,
     /// Given up; the reason says why, the record is in the dead letters.
+    #[serde(alias = "failed")]
     Dead,
 }
 

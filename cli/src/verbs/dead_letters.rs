@@ -1,6 +1,7 @@
 //! `tributary dead-letters list|show|replay|drop`.
 
 use anyhow::Result;
+use indicatif::HumanBytes;
 use serde_json::{Value, json};
 use tributary_query_api::http::dead_letters::{
     DeadLetterDetail, DeadLetterPage, DroppedDeadLetters,
@@ -132,9 +133,25 @@ fn describe(letter: &DeadLetter) -> String {
 
 fn show(client: &Client, id: &str, output: Output) -> Result<Outcome> {
     let detail: DeadLetterDetail = client.get(&format!("/v1/dead-letters/{}", segment(id)))?;
-    let text = serde_json::to_string_pretty(&detail)?;
-    print::result(output, &detail, || text)?;
+    print::result(output, &detail, || in_full(&detail))?;
     Ok(Outcome::Done)
+}
+
+/// The same with the record that failed: where it is, and how it begins.
+fn in_full(detail: &DeadLetterDetail) -> String {
+    let letter = &detail.dead_letter;
+    let record = format!(
+        "    record {} of partition {} of {}, {}, {}",
+        letter.offset,
+        letter.partition,
+        letter.topic,
+        HumanBytes(letter.bytes),
+        print::count(letter.attempts as usize, "attempt")
+    );
+    let begins = detail.preview.as_ref();
+    let begins = begins.map(|preview| format!("    it begins:\n{preview}"));
+    let parts = [describe(letter), record].into_iter().chain(begins);
+    parts.collect::<Vec<_>>().join("\n")
 }
 
 fn each(

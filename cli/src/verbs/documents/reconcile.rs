@@ -13,13 +13,16 @@ use crate::print::{self, Outcome};
 /// Waits for documents on their way first: they are no loss.
 pub fn run(client: &Client, wait_seconds: u64, output: Output) -> Result<Outcome> {
     let deadline = Instant::now() + Duration::from_secs(wait_seconds);
+    let spinner = print::spinner("comparing reports and index");
     let found = loop {
         let found: Reconciliation = client.post("/v1/documents/reconcile", &json!({}))?;
         if !is_moving(&found) || Instant::now() >= deadline {
             break found;
         }
+        spinner.set_message(waiting_for(&found));
         std::thread::sleep(Duration::from_millis(300));
     };
+    spinner.finish_and_clear();
     print::result(output, &found, || text(&found))?;
     Ok(if found.ok {
         Outcome::Done
@@ -30,6 +33,12 @@ pub fn run(client: &Client, wait_seconds: u64, output: Output) -> Result<Outcome
 
 fn is_moving(found: &Reconciliation) -> bool {
     found.in_flight > 0 || found.waiting_records > 0
+}
+
+fn waiting_for(found: &Reconciliation) -> String {
+    let documents = print::count(found.in_flight as usize, "document");
+    let records = print::count(found.waiting_records as usize, "record");
+    format!("waiting for {documents} on the way, {records} in the log")
 }
 
 fn text(found: &Reconciliation) -> String {
