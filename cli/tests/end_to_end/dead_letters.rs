@@ -37,6 +37,8 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
     let (unsupported, invalid) = (text(of("unsupported"), "/id"), text(of("invalid"), "/id"));
     let shown = workspace.json(["dead-letters", "show", invalid, "--format", "json"]);
     assert!(shown.to_string().contains("serval"), "{shown}");
+    let in_full = workspace.run(["dead-letters", "show", invalid]);
+    assert!(in_full.stdout.contains("it begins:\n{"), "{in_full:?}");
     let of_those = |conditions: &[&str]| {
         let verb = ["dead-letters", "list", "--format", "json"];
         let found = workspace.json([&verb[..], conditions].concat());
