@@ -61,6 +61,9 @@ ${PAYLOADS.join("\n\n")}
 
 const sentences = Array.from({ length: 60 }, (_, at) => `Step ${at}: turn screw number ${at} of the mast by ${at + 2} degrees and note value ${at * 7}.`).join(" ");
 
+/** Six sections, none of which is short. */
+const valves = Array.from({ length: 6 }, (_, section) => `## Valve ${section}\n\n${Array.from({ length: 40 }, (_, at) => `The torque of valve ${section} at mark ${at} is ${section * 41 + at} newton metres.`).join(" ")}`).join("\n\n");
+
 /** A PDF with a page for each line of text. */
 export function pdf(...texts) {
   const pages = texts.flatMap((text, at) => {
@@ -93,6 +96,7 @@ export function documents() {
     event("portal", "mast-1.md", `# Mast assembly\n\n${sentences}`),
     event("portal", "mast-2.md", `# Mast assembly\n\n${sentences} Done.`),
     event(`evil <img src=x onerror="window.acted=20">`, `a/<img src=x onerror="window.acted=21">.md`, hostile, { title: `Payload <script>window.acted=22</script>`, attributes: { link: "javascript:window.acted=23" } }),
+    event("portal", "valves.md", `# Valves\n\n${valves}`),
     { source: "manual", source_path: "broken/manual.pdf", content_base64: Buffer.from("%PDF-1.7\nnothing").toString("base64") },
   ];
 }

@@ -123,6 +123,21 @@ test("near-duplicates are named by the hit that stands for them, and unfolded on
   assert.match(page.url(), /unfold=1/);
 });
 
+test("a long document does not fill the hits, and leads to the rest of its passages", async (t) => {
+  const page = await open(t, "search?q=torque%20of%20the%20valve");
+  const files = async () => page.locator(".where .file").allInnerTexts();
+  const ofValves = async () => (await files()).filter((file) => file.includes("valves.md")).length;
+  await page.getByRole("button", { name: /more passages? of this document/ }).waitFor();
+  assert.equal(await ofValves(), 3);
+  await page.getByRole("button", { name: /more passages? of this document/ }).click();
+  await page.getByRole("button", { name: /Remove filter Document portal\/valves\.md/ }).waitFor();
+  await until("all of its passages", async () => (await ofValves()) > 3 && (await ofValves()) === (await files()).length);
+  await page.goBack();
+  await until("three again", async () => (await ofValves()) === 3);
+  await page.goto(`${server.url}/#/search?q=torque%20of%20the%20valve&every=1`);
+  await until("all passages among the others", async () => (await ofValves()) > 3);
+});
+
 test("nothing in a document acts on the page", async (t) => {
   const page = await open(t, "search?q=payload");
   await hits(page).filter({ hasText: "Payload" }).first().waitFor();

@@ -1,7 +1,7 @@
 //! From ranked chunks to the hits of an answer: texts and attributes, and on request what stands
 //! above and around each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use tributary_schemas::search::{Hit, Passage, QueryPlan, ScoredChunk, SearchRequest};
 use tributary_schemas::{ChunkId, Filter, Result};
@@ -136,8 +136,9 @@ pub async fn load(
     let (generation, top_k) = (plan.generation.as_deref(), plan.top_k);
     let mut absent = Vec::new();
     let mut hits: Vec<(Hit, StoredChunk)> = Vec::new();
-    // Any of the ranked chunks may be of a family with a better one.
-    let at_once = if plan.fold.is_some() {
+    let mut places = Places::new(plan.per_document);
+    // Any of the ranked chunks may be of a family with a better one, or one too many of its document.
+    let at_once = if plan.fold.is_some() || plan.per_document.is_some() {
         ranked.len()
     } else {
         top_k
@@ -157,13 +158,17 @@ pub async fn load(
             .zip(stored)
             .filter_map(|(ranked, stored)| Some((*ranked, stored?)))
             .collect();
-        for shown in shown(asked, found).into_iter().take(top_k - hits.len()) {
-            hits.push((hit(hits.len() + 1, &shown, scores), shown.stored));
+        for shown in shown(asked, found) {
+            let is_room = hits.len() < top_k;
+            if places.takes(&shown.document.document_id, is_room) {
+                hits.push((hit(hits.len() + 1, &shown, scores), shown.stored));
+            }
         }
         if hits.len() == top_k {
             break;
         }
     }
+    places.say_what_is_left_out(&mut hits);
     if request.parents {
         add_parents(index, plan, &mut hits).await?;
     }
@@ -175,6 +180,43 @@ pub async fn load(
         hits: hits.into_iter().map(|(hit, _)| hit).collect(),
         lacks_damaged,
     })
+}
+
+/// How many hits each document has, where it may have so many.
+struct Places {
+    per_document: Option<usize>,
+    /// Hits of a document, and chunks of it that are left out.
+    of_documents: HashMap<String, (usize, usize)>,
+}
+
+impl Places {
+    fn new(per_document: Option<usize>) -> Self {
+        Self {
+            per_document,
+            of_documents: HashMap::new(),
+        }
+    }
+
+    /// Whether the next chunk, of this document, becomes a hit.
+    fn takes(&mut self, document_id: &str, is_room: bool) -> bool {
+        let Some(most) = self.per_document else {
+            return is_room;
+        };
+        let (hits, left_out) = self.of_documents.entry(document_id.to_owned()).or_default();
+        let is_taken = is_room && *hits < most;
+        *if is_taken { hits } else { left_out } += 1;
+        is_taken
+    }
+
+    fn say_what_is_left_out(&self, hits: &mut [(Hit, StoredChunk)]) {
+        let mut said: HashSet<String> = HashSet::new();
+        for (hit, _) in hits.iter_mut().rev() {
+            let of_document = self.of_documents.get(&hit.document_id);
+            if said.insert(hit.document_id.clone()) {
+                hit.more_in_document = of_document.map_or(0, |(_, left_out)| *left_out);
+            }
+        }
+    }
 }
 
 fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
@@ -213,6 +255,7 @@ fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
         parent: None,
         neighbours: Vec::new(),
         family: shown.family.clone(),
+        more_in_document: 0,
     }
 }
 

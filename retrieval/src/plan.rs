@@ -25,6 +25,11 @@ pub fn check(request: &SearchRequest, config: &Config) -> Result<(), SearchError
             config.maximum_top_k
         )));
     }
+    if request.per_document == Some(0) {
+        return Err(SearchError::Invalid(
+            "per_document is 0, it must be at least 1; leave it out for any number".to_owned(),
+        ));
+    }
     if request.neighbours > MAXIMUM_NEIGHBOURS {
         return Err(SearchError::Invalid(format!(
             "neighbours is {}, it must be at most {MAXIMUM_NEIGHBOURS}",
@@ -131,6 +136,7 @@ pub fn plan(
             .filter(|_| request.rerank.unwrap_or(true))
             .map(str::to_owned),
         top_k: request.top_k.unwrap_or(config.top_k),
+        per_document: request.per_document,
         minimum_score: request.minimum_score,
         minimum_relevance: request.minimum_relevance,
         profile: preferences::tag_weights(request),

@@ -36,6 +36,10 @@ pub struct SearchRequest {
     /// Hits wanted; the server's default when absent.
     #[serde(default)]
     pub top_k: Option<usize>,
+    /// Most hits of one document, from 1; the best ones stay, and other documents take the places of
+    /// the rest. Any number when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_document: Option<usize>,
     /// Which signals to use.
     #[serde(default)]
     pub strategy: Strategy,
@@ -181,6 +185,14 @@ pub struct Hit {
     /// of a document.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub family: Vec<FamilyMember>,
+    /// With `per_document`: chunks of its document that were found too and are left out; on the last
+    /// hit of a document.
+    #[serde(default, skip_serializing_if = "is_none_left")]
+    pub more_in_document: usize,
+}
+
+fn is_none_left(more: &usize) -> bool {
+    *more == 0
 }
 
 fn is_without_attributes(attributes: &Attributes) -> bool {
@@ -263,6 +275,9 @@ pub struct QueryPlan {
     pub reranker: Option<String>,
     /// Hits wanted.
     pub top_k: usize,
+    /// Most hits of one document; any number for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_document: Option<usize>,
     /// Lowest final score of a hit.
     pub minimum_score: Option<f32>,
     /// Lowest relevance of a hit.

@@ -60,6 +60,9 @@ pub struct Search {
     /// Hits wanted [default: from the configuration]
     #[arg(long, short = 'k', value_name = "N")]
     pub top_k: Option<usize>,
+    /// Most hits of one document, so that others have places too [default: any number]
+    #[arg(long, value_name = "N")]
+    pub per_document: Option<usize>,
     /// Where it looks.
     #[command(flatten)]
     pub filter: FilterArguments,

@@ -50,6 +50,7 @@ fn request(search: &Search) -> Result<SearchRequest> {
             ..search.filter.filter()
         },
         top_k: search.top_k,
+        per_document: search.per_document,
         minimum_relevance: search.minimum_relevance,
         user: search.user.clone(),
         explain: search.explain,
@@ -130,7 +131,13 @@ fn describe_hit(hit: &Hit, words: &[String], text: &mut String) {
     let name = names::of(&hit.source, &hit.source_path, &hit.document_id);
     writeln!(text, "     {name}{family}").ok();
     describe_family(hit, text);
-    writeln!(text, "     {}\n", snippet(&body, words)).ok();
+    writeln!(text, "     {}", snippet(&body, words)).ok();
+    if let more @ 1.. = hit.more_in_document {
+        let passages = print::count(more, "more passage");
+        let name = names::of(&hit.source, &hit.source_path, &hit.document_id);
+        writeln!(text, "     {passages} of it with --document {name}").ok();
+    }
+    text.push('\n');
 }
 
 /// The title of a document and of the sections that the hit is in.

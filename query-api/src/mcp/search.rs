@@ -30,6 +30,9 @@ pub struct SearchArguments {
     /// Passages wanted, best first; the server's default, such as 10, when absent.
     #[serde(default)]
     top_k: Option<usize>,
+    /// Most passages of one document, so that others have places too; any number when absent.
+    #[serde(default)]
+    per_document: Option<usize>,
     /// Lowest relevance of a passage, 0 to 1.
     #[serde(default)]
     minimum_relevance: Option<f32>,
@@ -163,6 +166,7 @@ pub async fn search(engine: &Engine, arguments: SearchArguments) -> Result<Reply
         query: arguments.query,
         filter: tools::with_sets(arguments.filter, arguments.knowledge_sets)?,
         top_k: arguments.top_k,
+        per_document: arguments.per_document,
         minimum_relevance: arguments.minimum_relevance,
         ..SearchRequest::default()
     };

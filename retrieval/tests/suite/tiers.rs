@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tributary_models::rerankers::lexical::LexicalReranker;
 use tributary_models::{DualEmbedder, Embedder, Reranker, TextRole};
 use tributary_retrieval::{Models, Outcome, Principal, Retriever, SearchError, Serving};
-use tributary_schemas::search::SearchRequest;
+use tributary_schemas::search::{Hit, SearchRequest};
 use tributary_schemas::{Error, ErrorKind, Result};
 use tributary_store::search_index::embedded::{Config, EmbeddedIndex};
 use tributary_store::search_index::{Operation, SharedSearchIndex};
@@ -56,6 +56,46 @@ fn ids(outcome: &Outcome) -> Vec<String> {
         .iter()
         .map(|hit| hit.chunk_id.to_string())
         .collect()
+}
+
+#[tokio::test]
+async fn no_document_has_more_hits_than_asked_for_and_the_rest_is_counted() {
+    let filled = filled().await;
+    let retriever = common::retriever(filled.index.clone(), common::models(None));
+    let asked = async |more: Value| {
+        let mut request = json!({"query": "载波聚合 辅小区 ERR-1024"});
+        request
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().cloned().unwrap());
+        search(&retriever, request).await.response.hits
+    };
+    let all = asked(json!({})).await;
+    let of = |document: &str, hits: &[Hit]| {
+        let hits = hits.iter().filter(|hit| hit.document_id == document);
+        hits.map(|hit| hit.chunk_id).collect::<Vec<_>>()
+    };
+    let documents = ["wiki/载波聚合", "case/42"];
+    assert!(documents.iter().all(|id| of(id, &all).len() > 1), "{all:?}");
+    for most in [1, 2, 9] {
+        let some = asked(json!({"per_document": most})).await;
+        for document in documents {
+            let (all, hits) = (of(document, &all), of(document, &some));
+            assert_eq!(hits, all[..most.min(all.len())], "the best ones, in their order");
+            let more = some.iter().filter(|hit| hit.document_id == document);
+            let more: Vec<usize> = more.map(|hit| hit.more_in_document).collect();
+            assert_eq!(more[..hits.len() - 1], vec![0; hits.len() - 1]);
+            assert_eq!(more[hits.len() - 1], all.len() - hits.len());
+        }
+        let ranks = some.iter().map(|hit| hit.rank);
+        assert!(ranks.eq(1..=some.len()), "{some:?}");
+    }
+    let few = asked(json!({"per_document": 1, "top_k": 1})).await;
+    assert_eq!(few.len(), 1);
+    assert_eq!(few[0].more_in_document, of(&few[0].document_id, &all).len() - 1);
+    let none = request(json!({"query": "载波聚合", "per_document": 0}));
+    let refused = retriever.search(&none, &Principal::unrestricted()).await;
+    assert!(matches!(refused, Err(SearchError::Invalid(_))));
 }
 
 #[tokio::test]

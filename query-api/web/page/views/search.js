@@ -84,9 +84,12 @@ function Results({ search, answer, busy, choices, onChange }) {
     ${isUnlikely(answer) && html`<p class="notice">${t("search.unlikely", { relevance: best(answer).toFixed(2) })}</p>`}
     ${answer.plan && html`<${Plan} answer=${answer} />`}
     ${answer.hits.length === 0 && html`<${Nothing} search=${search} choices=${choices} unmet=${answer.unmet_filter} />`}
-    <ol class="hits">${answer.hits.map((hit) => html`<${Hit} key=${hit.chunk_id} hit=${hit} answer=${answer} onUnfold=${() => onChange({ unfold: true })} />`)}</ol>
+    <ol class="hits">${answer.hits.map((hit) => html`<${Hit} key=${hit.chunk_id} hit=${hit} answer=${answer} onUnfold=${() => onChange({ unfold: true })} onMore=${() => onChange({ document: nameOf(hit) })} />`)}</ol>
   </div>`;
 }
+
+/** How the filter names the document of a hit. */
+const nameOf = (hit) => (hit.source_path ? `${hit.source}/${hit.source_path}` : hit.document_id);
 
 /** A best hit below this is said to be unlikely; the command line's `LIKELY`. */
 const LIKELY = 0.1;

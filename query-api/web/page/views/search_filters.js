@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "../html.js";
 import { currentLanguage, number, percent, t } from "../words.js";
 import { useSetNames } from "./sets_names.js";
-import { CONDITIONS, countOf, unfiltered } from "./search_state.js";
+import { CONDITIONS, countOf, PLAIN, unfiltered } from "./search_state.js";
 
 /** Values of one condition that are shown before the reader asks for all. */
 const FEW = 6;
@@ -88,6 +88,7 @@ function Manner({ search, choices, onChange }) {
     <${HitsWanted} search=${search} most=${choices?.maximum_top_k} onChange=${onChange} />
     ${choices?.reranker && toggle("norerank", "manner.rerank", !search.norerank)}
     ${toggle("unfold", "manner.unfold")}
+    ${toggle("every", "manner.every")}
     ${toggle("explain", "manner.explain")}
   </fieldset>`;
 }
@@ -121,7 +122,7 @@ export function AppliedFilters({ search, onChange }) {
     text: `${t(`filter.${name}`)}: ${name === "set" ? nameOf(value) : name === "language" ? languageName(value) : value}`,
     without: { [name]: search[name].filter((one) => one !== value) },
   })));
-  for (const name of ["from", "to", "level"]) if (search[name]) chips.push({ text: `${t(`filter.${name}`)} ${search[name]}`, without: { [name]: "" } });
+  for (const name of PLAIN) if (search[name]) chips.push({ text: `${t(`filter.${name}`)} ${search[name]}`, without: { [name]: "" } });
   if (search.relevance) chips.push({ text: `${t("filter.relevance")} ${t("filter.atLeast", { share: percent(Number(search.relevance)) })}`, without: { relevance: "" } });
   if (chips.length === 0) return null;
   return html`<div class="chips">
