@@ -96,8 +96,8 @@ export function documents() {
     event("portal", "mast-1.md", `# Mast assembly\n\n${sentences}`),
     event("portal", "mast-2.md", `# Mast assembly\n\n${sentences} Done.`),
     event(`evil <img src=x onerror="window.acted=20">`, `a/<img src=x onerror="window.acted=21">.md`, hostile, { title: `Payload <script>window.acted=22</script>`, attributes: { link: "javascript:window.acted=23" } }),
-    event("portal", "valves.md", `# Valves\n\n${valves}`),
     { source: "manual", source_path: "broken/manual.pdf", content_base64: Buffer.from("%PDF-1.7\nnothing").toString("base64") },
+    event("portal", "valves.md", `# Valves\n\n${valves}`),
   ];
 }
 
