@@ -142,8 +142,12 @@ impl Found {
             Part::Index => self.index.iter().map(index_line).collect(),
             Part::Blobs => {
                 let wrong = self.blobs.iter();
-                let wrong =
-                    wrong.map(|path| format!("{}: cannot be read, or does not match its hash", path.display()));
+                let wrong = wrong.map(|path| {
+                    format!(
+                        "{}: cannot be read, or does not match its hash",
+                        path.display()
+                    )
+                });
                 wrong.chain(self.lost.iter().map(lost_line)).collect()
             }
         };
@@ -183,13 +187,8 @@ impl Found {
     /// What no repair does, a line each.
     pub fn left(&self) -> Vec<String> {
         let left = self.lost.iter();
-        left.map(|lost| {
-            format!(
-                "{}: delete the document and publish it again",
-                lost_line(lost)
-            )
-        })
-        .collect()
+        left.map(|lost| format!("{}: {}", lost_line(lost), lost.remedy()))
+            .collect()
     }
 
     /// Whether a repair has anything to do.

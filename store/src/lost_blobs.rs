@@ -43,6 +43,15 @@ impl LostBlobs {
         !(self.original || self.tables || self.body || self.text) && self.pictures == 0
     }
 
+    /// What brings it back: publishing the same content writes its files again, and leaves alone what
+    /// was made of it.
+    pub fn remedy(&self) -> &'static str {
+        match self.body || self.text {
+            true => "delete the document and publish it again",
+            false => "publish the document again",
+        }
+    }
+
     /// In words, such as `its original, 2 pictures`.
     pub fn said(&self) -> String {
         let parts = [

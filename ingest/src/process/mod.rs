@@ -197,19 +197,23 @@ impl IngestStage {
     }
 
     /// Keeps the bytes that were published and names their blob. Nothing is kept of a document of
-    /// which nothing is left, nor of one that is searchable as it is: it has its original.
+    /// which nothing is left. One that is searchable as it is has its original, unless that was lost:
+    /// then it is there again.
     async fn keep_original(
         &self,
         mut clean: CleanDocument,
         original: Option<Original>,
     ) -> Result<CleanDocument> {
-        let Some(original) = original.filter(|_| self.is_news(&clean)) else {
+        let Some(original) = original.filter(|_| !is_empty(&clean)) else {
             return Ok(clean);
         };
-        clean.document.original = Some(match original {
+        let url = match original {
             Original::Kept(url) => url,
             Original::Inline(bytes) => self.blobs.put(bytes).await?,
-        });
+        };
+        if self.is_news(&clean) {
+            clean.document.original = Some(url);
+        }
         Ok(clean)
     }
 
@@ -217,7 +221,7 @@ impl IngestStage {
     fn is_news(&self, clean: &CleanDocument) -> bool {
         let document = &clean.document;
         let (id, version) = (&document.document_id, document.version);
-        !clean.markdown.trim().is_empty()
+        !is_empty(clean)
             && self
                 .gate
                 .unchanged(id, version, &document.fingerprint)
@@ -322,7 +326,7 @@ impl IngestStage {
     fn outputs(&self, clean: &CleanDocument, body_is: &str, cause: &Record) -> Result<Vec<Output>> {
         let (document, now_ms) = (&clean.document, (self.clock)());
         let outputs = Outputs::of(cause, NEXT, now_ms);
-        if clean.markdown.trim().is_empty() {
+        if is_empty(clean) {
             self.gate.pass(&document.document_id, document.version);
             let reason = reason_of_emptiness(&clean.metadata, body_is);
             let state = DocumentState {
@@ -399,6 +403,11 @@ fn set_link(converted: &mut Converted, from: &str, to: &str) {
     pictures
         .filter(|image| image.link == from)
         .for_each(|image| to.clone_into(&mut image.link));
+}
+
+/// Whether nothing is left of a document that could be found.
+fn is_empty(clean: &CleanDocument) -> bool {
+    clean.markdown.trim().is_empty()
 }
 
 fn stopping() -> Error {

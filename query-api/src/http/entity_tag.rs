@@ -29,8 +29,15 @@ mod tests {
         ];
         for (given, expected) in table {
             let request = TestRequest::default().insert_header((IF_NONE_MATCH, given));
-            assert_eq!(is_known(&request.to_http_request(), "\"ab\""), expected, "{given}");
+            assert_eq!(
+                is_known(&request.to_http_request(), "\"ab\""),
+                expected,
+                "{given}"
+            );
         }
-        assert!(!is_known(&TestRequest::default().to_http_request(), "\"ab\""));
+        assert!(!is_known(
+            &TestRequest::default().to_http_request(),
+            "\"ab\""
+        ));
     }
 }

@@ -129,7 +129,7 @@ fn not_there(name: &str, error: Error) -> Problem {
     }
     let what = format!("the original of `{name:.200}` is gone from where bodies are kept");
     Problem::new(Code::NotFound, what).with_hint(
-        "put it back from a backup, or delete the document and publish it again; `tributary doctor --verify` names all that are gone",
+        "put it back from a backup, or publish the document again; `tributary doctor --verify` names all that are gone",
     )
 }
 

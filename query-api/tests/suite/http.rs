@@ -209,7 +209,9 @@ async fn originals_are_downloads_of_documents_that_are_there() {
         (416, Some("bytes */25"))
     );
     assert_eq!(beyond.code(), "range_not_satisfiable");
-    let again = server.send("GET", &link, &[("If-None-Match", tag)], b"").await;
+    let again = server
+        .send("GET", &link, &[("If-None-Match", tag)], b"")
+        .await;
     assert_eq!((again.status, again.body.as_str()), (304, ""));
     assert_eq!(again.header("etag"), Some(tag));
 
@@ -1225,7 +1227,13 @@ async fn an_idempotency_key_publishes_once() {
 async fn what_can_be_read_has_its_head() {
     let server = Server::start().await;
     let head = async |path: &str| server.send("HEAD", path, &[], b"").await;
-    let paths = ["/health/livez", "/health/readyz", "/", "/openapi.json", "/v1/documents"];
+    let paths = [
+        "/health/livez",
+        "/health/readyz",
+        "/",
+        "/openapi.json",
+        "/v1/documents",
+    ];
     for path in paths {
         let (head, whole) = (head(path).await, server.get(path).await);
         assert_eq!((head.status, head.body.as_str()), (200, ""), "{path}");

@@ -81,7 +81,11 @@ async fn no_document_has_more_hits_than_asked_for_and_the_rest_is_counted() {
         let some = asked(json!({"per_document": most})).await;
         for document in documents {
             let (all, hits) = (of(document, &all), of(document, &some));
-            assert_eq!(hits, all[..most.min(all.len())], "the best ones, in their order");
+            assert_eq!(
+                hits,
+                all[..most.min(all.len())],
+                "the best ones, in their order"
+            );
             let more = some.iter().filter(|hit| hit.document_id == document);
             let more: Vec<usize> = more.map(|hit| hit.more_in_document).collect();
             assert_eq!(more[..hits.len() - 1], vec![0; hits.len() - 1]);
@@ -92,7 +96,10 @@ async fn no_document_has_more_hits_than_asked_for_and_the_rest_is_counted() {
     }
     let few = asked(json!({"per_document": 1, "top_k": 1})).await;
     assert_eq!(few.len(), 1);
-    assert_eq!(few[0].more_in_document, of(&few[0].document_id, &all).len() - 1);
+    assert_eq!(
+        few[0].more_in_document,
+        of(&few[0].document_id, &all).len() - 1
+    );
     let none = request(json!({"query": "载波聚合", "per_document": 0}));
     let refused = retriever.search(&none, &Principal::unrestricted()).await;
     assert!(matches!(refused, Err(SearchError::Invalid(_))));

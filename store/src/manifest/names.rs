@@ -72,9 +72,8 @@ fn alike(table: &DocumentTable, name: &str, told: impl Fn(Standing<'_>) -> Told)
     let mut best: Vec<(Reverse<usize>, String)> = Vec::new();
     table.glance(|glance| {
         let told = glance.told(told(glance.standing));
-        let is_named = |glance: &Glance<'_>| {
-            !glance.source_path.is_empty() && glance.state != State::Deleted
-        };
+        let is_named =
+            |glance: &Glance<'_>| !glance.source_path.is_empty() && glance.state != State::Deleted;
         let Some(glance) = told.filter(is_named) else {
             return;
         };

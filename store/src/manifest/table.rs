@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::JoinHandle;
 use tributary_schemas::{
-    DocumentRights, DocumentState, Error, ErrorKind, IndexedAs, Labels, Newer, Result, State, Topic,
-    Viewer,
+    DocumentRights, DocumentState, Error, ErrorKind, IndexedAs, Labels, Newer, Result, State,
+    Topic, Viewer,
 };
 
 use super::changes::Changes;
@@ -920,10 +920,7 @@ mod tests {
                 &[indexed.clone(), decided(2, State::Chunking, "New", 1)],
                 Some((2, "New")),
             ),
-            (
-                &[indexed.clone(), decided(2, State::Dead, "New", 2)],
-                None,
-            ),
+            (&[indexed.clone(), decided(2, State::Dead, "New", 2)], None),
             (&[undecided(2, State::Accepted, "New", 0)], None),
             (
                 &[
