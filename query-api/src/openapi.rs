@@ -26,9 +26,9 @@ use tributary_schemas::work::WorkOverview;
 use crate::http::dead_letters::{
     DeadLetterDetail, DeadLetterPage, DroppedDeadLetters, PageParameters,
 };
+use crate::http::document_list::{DocumentPage, ListParameters};
 use crate::http::documents::{
-    Accepted, DocumentDetail, DocumentPage, GetParameters, ListParameters, StatesAnswer,
-    StatesRequest,
+    Accepted, DocumentDetail, GetParameters, StatesAnswer, StatesRequest,
 };
 use crate::http::facets::SearchChoices;
 use crate::http::knowledge_sets::SetInformation;

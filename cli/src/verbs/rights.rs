@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
-use tributary_query_api::http::documents::DocumentPage;
+use tributary_query_api::http::document_list::DocumentPage;
 use tributary_schemas::{DocumentRights, DocumentState, State};
 
 use crate::args::{Global, Rights, Service};

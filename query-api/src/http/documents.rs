@@ -1,6 +1,6 @@
-//! `/v1/documents`: publish, list, look at, delete, reconcile.
+//! `/v1/documents`: publish, look at, delete, reconcile.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -9,21 +9,16 @@ use serde::{Deserialize, Serialize};
 use tributary_retrieval::{DocumentParts, DocumentView};
 use tributary_schemas::document::TABLES_DATABASE;
 use tributary_schemas::search::{FamilyMember, Passage};
-use tributary_schemas::unmet::UnmetFilter;
-use tributary_schemas::{
-    Attributes, DocumentSort, DocumentState, Error, ErrorKind, Labels, Lineage, State, Viewer,
-};
+use tributary_schemas::{Attributes, ErrorKind, Lineage, State, Viewer};
 use tributary_store::manifest::Standing;
-use tributary_store::manifest::documents::{self, Documents};
-use tributary_store::manifest::list::{ListFilter, ListQuery, Order, Place, SourceRule};
-use tributary_store::manifest::table::{DocumentRow, IndexedVersion};
-use tributary_store::search_index::IndexedDocument;
+use tributary_store::manifest::documents;
 
 use super::body::Incoming;
 use super::caller::Caller;
+use super::document_summary::{DocumentSummary, reported, shown, summaries};
 use super::idempotency::{Claim, OwnedKey};
 use super::writing::{Body, Publication};
-use super::{body, images, json, originals, page_pictures, tables, unlisted, writing};
+use super::{body, images, json, originals, page_pictures, tables, writing};
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -46,95 +41,6 @@ impl From<documents::Accepted> for Accepted {
             state: State::Accepted,
         }
     }
-}
-
-/// One page of documents; what `tributary documents list --format json` prints.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DocumentPage {
-    /// In the order asked for.
-    pub documents: Vec<DocumentSummary>,
-    /// Documents that meet the conditions, on all pages together.
-    pub total: u64,
-    /// Of these: how many can be found.
-    pub searchable: u64,
-    /// Of these: how many there are by what the last attempt did; states that none has are left
-    /// out.
-    pub states: BTreeMap<String, u64>,
-    /// Give this as `after` for the next page; `null` at the end.
-    pub next: Option<String>,
-    /// Where there is none: values of the conditions that no document has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unmet_filter: Option<UnmetFilter>,
-}
-
-/// A document in a list: what the last attempt did (`version`, `state`, `reason`, `at_ms`), and
-/// beside it what can be found, which may be an earlier version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DocumentSummary {
-    /// The newest report: what the last attempt did. An unchanged document is `skipped` and stays
-    /// `searchable`.
-    #[serde(flatten)]
-    pub last_attempt: DocumentState,
-    /// What can be found; `null` if nothing.
-    pub searchable: Option<Searchable>,
-    /// Tags of what can be found.
-    #[serde(default)]
-    pub tags: Vec<String>,
-    /// Knowledge sets of what can be found.
-    #[serde(default)]
-    pub knowledge_sets: Vec<String>,
-}
-
-/// The version of a document that can be found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Searchable {
-    /// Version.
-    pub version: u64,
-    /// Since when, milliseconds since 1970; `null` where it is not known.
-    pub since_ms: Option<i64>,
-    /// Chunks; 0 for an exact duplicate, which is stored once.
-    pub chunks: u32,
-}
-
-/// Parameters of `GET /v1/documents`. Conditions are joined by AND; texts are found in capitals and
-/// in small letters.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ListParameters {
-    /// Only documents whose last attempt came to this state.
-    state: Option<State>,
-    /// Only documents that can be found (`true`), or that cannot (`false`).
-    searchable: Option<bool>,
-    /// Only documents that were made in a lesser way than configured (`true`), such as without
-    /// the model for summaries, or that were not.
-    degraded: Option<bool>,
-    /// Only documents of this source.
-    source: Option<String>,
-    /// Only documents in this knowledge set.
-    knowledge_set: Option<String>,
-    /// Only documents with this tag.
-    tag: Option<String>,
-    /// Only documents with this text in the title.
-    title: Option<String>,
-    /// Only documents with this text in the path.
-    path: Option<String>,
-    /// Only documents whose path begins with exactly this.
-    path_prefix: Option<String>,
-    /// Only documents with this text in title, `source/path` or id.
-    text: Option<String>,
-    /// Only documents whose last attempt is of this time or later, milliseconds since 1970.
-    changed_from_ms: Option<i64>,
-    /// Only documents whose last attempt is older, milliseconds since 1970.
-    changed_before_ms: Option<i64>,
-    /// What the list is sorted by; `source` when absent, or as in `after`.
-    sort: Option<DocumentSort>,
-    /// Whether the last come first.
-    descending: Option<bool>,
-    /// `next` of the page before, with the same conditions. A document that does not change itself
-    /// is then listed once, whatever else is published or deleted.
-    after: Option<String>,
-    /// Documents on the page; the server's maximum when absent.
-    limit: Option<usize>,
 }
 
 /// Parameters of `GET /v1/documents/{id}`.
@@ -252,129 +158,6 @@ fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, Problem> {
         )
     })?;
     Ok(Some(key.to_owned()))
-}
-
-/// `GET /v1/documents`.
-pub async fn list(
-    state: web::Data<ServerState>,
-    parameters: web::Query<ListParameters>,
-    caller: Caller,
-) -> Result<HttpResponse, Problem> {
-    let mut parameters = parameters.into_inner();
-    writing::require_listing(&caller, parameters.source.as_deref())?;
-    let limit = state.page_limit(parameters.limit)?;
-    let (order, after) = place(&mut parameters)?;
-    let filter = ListFilter {
-        viewer: listed_for(&caller, parameters.source.as_deref()),
-        sources_of_set: sources_of_set(&state, parameters.knowledge_set.as_deref()),
-        ..ListFilter::from(parameters)
-    };
-    let query = ListQuery {
-        filter: filter.clone(),
-        order,
-        after,
-        limit,
-    };
-    let listing = state.documents.list(query).await?;
-    let states = State::ALL
-        .into_iter()
-        .map(|state| (state.as_str().to_owned(), listing.counts.in_state(state)))
-        .filter(|(_, documents)| *documents > 0)
-        .collect();
-    let unmet_filter = match listing.counts.documents {
-        // It tells of other sources.
-        _ if !caller.reads() => None,
-        0 => unlisted::unmet(&state, filter, &caller.principal).await?,
-        _ => None,
-    };
-    json(
-        StatusCode::OK,
-        &DocumentPage {
-            documents: summaries(&state.documents, listing.rows, &caller).await,
-            total: listing.counts.documents,
-            searchable: listing.counts.searchable,
-            states,
-            next: listing.next.map(|next| next.to_string()),
-            unmet_filter,
-        },
-    )
-}
-
-/// Sources of which every document is in the set that is asked for.
-fn sources_of_set(state: &ServerState, set: Option<&str>) -> SourceRule {
-    let Some(set) = set.map(str::to_owned) else {
-        return SourceRule::default();
-    };
-    let sets = state.knowledge_sets.current();
-    SourceRule::new(move |source| sets.of_source(source).contains(&set))
-}
-
-/// Whose rights a list obeys: nobody's where publishers list a source of theirs.
-fn listed_for(caller: &Caller, source: Option<&str>) -> Option<Viewer> {
-    let is_own = source.is_some_and(|source| caller.publishes(source));
-    caller.viewer().filter(|_| !is_own).cloned()
-}
-
-/// The order asked for, which is that of the place where the list goes on.
-fn place(parameters: &mut ListParameters) -> Result<(Order, Option<Place>), Problem> {
-    let invalid = |error: Error| {
-        let problem = Problem::new(Code::InvalidParameter, error.to_string());
-        error
-            .hint()
-            .map(|hint| problem.clone().with_hint(hint))
-            .unwrap_or(problem)
-    };
-    let after: Option<Place> = parameters
-        .after
-        .take()
-        .map(|after| after.parse())
-        .transpose()
-        .map_err(invalid)?;
-    let known = after.as_ref().map(Place::order).unwrap_or_default();
-    let order = Order {
-        sort: parameters.sort.unwrap_or(known.sort),
-        descending: parameters.descending.unwrap_or(known.descending),
-    };
-    if after.is_some() && order != known {
-        let what = format!(
-            "`after` is a place in a list by {}, and this one is asked for by {}",
-            in_words(known),
-            in_words(order)
-        );
-        return Err(Problem::new(Code::InvalidParameter, what)
-            .with_hint("leave `sort` and `descending` as they were, or `after` out"));
-    }
-    Ok((order, after))
-}
-
-fn in_words(order: Order) -> String {
-    let direction = if order.descending {
-        "descending"
-    } else {
-        "ascending"
-    };
-    format!("{} ({direction})", order.sort.as_str())
-}
-
-impl From<ListParameters> for ListFilter {
-    fn from(parameters: ListParameters) -> Self {
-        Self {
-            state: parameters.state,
-            searchable: parameters.searchable,
-            degraded: parameters.degraded,
-            source: parameters.source,
-            knowledge_set: parameters.knowledge_set,
-            sources_of_set: SourceRule::default(),
-            tag: parameters.tag,
-            title: parameters.title,
-            path: parameters.path,
-            path_prefix: parameters.path_prefix,
-            text: parameters.text,
-            changed_from_ms: parameters.changed_from_ms,
-            changed_before_ms: parameters.changed_before_ms,
-            viewer: None,
-        }
-    }
 }
 
 /// `GET /v1/documents/{id}`.
@@ -541,135 +324,6 @@ pub async fn repair(state: web::Data<ServerState>) -> Result<HttpResponse, Probl
 /// `GET /v1/repair`: how far that is.
 pub async fn repair_report(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
     json(StatusCode::OK, &state.repairing.report())
-}
-
-/// A row as a caller may see it, if at all: what is found of an earlier version may have had other
-/// rights, and reasons name other documents and places of the server.
-fn shown(row: DocumentRow, caller: &Caller, documents: &Documents) -> Option<DocumentRow> {
-    let viewer = caller.viewer();
-    let viewer = viewer.filter(|_| !caller.publishes(&row.latest.source));
-    let mut row = match viewer {
-        Some(viewer) => row.told(viewer)?,
-        None => row,
-    };
-    if !may_read_reason(row.latest.reason.as_deref(), caller, documents) {
-        row.latest.reason = None;
-    }
-    if viewer.is_some() {
-        let latest = &row.latest;
-        let is_the_same = |indexed: &IndexedVersion| {
-            indexed.version == latest.version || Some(indexed.version) == latest.indexed_version
-        };
-        row.indexed = row.indexed.filter(is_the_same);
-        row.latest.reason = row
-            .latest
-            .reason
-            .filter(|_| row.latest.state == State::Indexed);
-        // Who else may see it is not for its readers.
-        row.latest.rights = None;
-        row.latest.published_rights = None;
-    }
-    Some(row)
-}
-
-/// Whether the caller may see the document that a reason names, if it names one.
-fn may_read_reason(reason: Option<&str>, caller: &Caller, documents: &Documents) -> bool {
-    let named = reason.and_then(|reason| reason.strip_prefix(DocumentState::STORED_ONCE));
-    let Some(named) = named.filter(|_| caller.viewer().is_some()) else {
-        return true;
-    };
-    let may_see = |standing: Standing<'_>| caller.sees(standing);
-    let rows = documents.get_many_where(&[named.to_owned()], may_see);
-    rows.into_iter().flatten().next().is_some()
-}
-
-/// What reports say of a document.
-fn reported(row: DocumentRow) -> DocumentSummary {
-    let indexed = row.indexed.filter(|indexed| !indexed.is_aside);
-    let labels = indexed.as_ref().and_then(|indexed| indexed.labels.clone());
-    let Labels {
-        tags,
-        knowledge_sets,
-        ..
-    } = labels.unwrap_or_default();
-    let searchable = indexed.map(|indexed| Searchable {
-        version: indexed.version,
-        since_ms: indexed.at_ms,
-        chunks: indexed.chunks,
-    });
-    DocumentSummary {
-        last_attempt: DocumentState {
-            chunks: searchable.as_ref().map_or(0, |found| found.chunks),
-            ..row.latest
-        },
-        searchable,
-        tags,
-        knowledge_sets,
-    }
-}
-
-/// The same, with what questions find now; as reported while the index does not answer.
-async fn summaries(
-    documents: &Documents,
-    rows: Vec<DocumentRow>,
-    caller: &Caller,
-) -> Vec<DocumentSummary> {
-    let document_ids: Vec<String> = rows
-        .iter()
-        .filter(|row| row.indexed.is_some())
-        .map(|row| row.latest.document_id.clone())
-        .collect();
-    let stored = documents
-        .stored_many(&document_ids)
-        .await
-        .inspect_err(|error| tracing::warn!(%error, "what is searchable is as reported"));
-    // An earlier version may have had other rights.
-    let may_be_told = |stored: &IndexedDocument| {
-        let document = &stored.document;
-        let sees = |viewer: &Viewer| viewer.sees_document(document);
-        caller.publishes(&document.source) || caller.viewer().is_none_or(sees)
-    };
-    let mut stored: HashMap<String, Option<IndexedDocument>> = document_ids
-        .into_iter()
-        .zip(stored.ok().unwrap_or_default())
-        .collect();
-    rows.into_iter()
-        .filter_map(|row| shown(row, caller, documents))
-        .map(|row| match stored.remove(&row.latest.document_id) {
-            Some(stored) => found(row, stored.filter(may_be_told)),
-            None => reported(row),
-        })
-        .collect()
-}
-
-/// What is known of a document whose place in the index is known.
-fn found(row: DocumentRow, stored: Option<IndexedDocument>) -> DocumentSummary {
-    let is_found =
-        |stored: &IndexedDocument| !stored.deleted && stored.document.superseded_by.is_none();
-    let Some(stored) = stored.filter(is_found) else {
-        return reported(DocumentRow {
-            indexed: None,
-            ..row
-        });
-    };
-    let indexed = row
-        .indexed
-        .as_ref()
-        .filter(|indexed| indexed.version == stored.document.version);
-    let chunks = u32::try_from(stored.chunk_ids.len()).unwrap_or(u32::MAX);
-    DocumentSummary {
-        searchable: Some(Searchable {
-            version: stored.document.version,
-            since_ms: indexed.and_then(|indexed| indexed.at_ms),
-            chunks,
-        }),
-        last_attempt: DocumentState {
-            chunks,
-            ..row.latest
-        },
-        tags: stored.document.tags,
-        knowledge_sets: stored.document.knowledge_sets,
-    }
 }
 
 pub(super) fn not_found(name: &str, near: Option<&str>) -> Problem {

@@ -13,6 +13,8 @@ pub mod conversation_export;
 pub mod conversations;
 pub mod cors;
 pub mod dead_letters;
+pub mod document_list;
+pub mod document_summary;
 pub mod documents;
 mod entity_tag;
 pub mod evaluations;
@@ -86,7 +88,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(
             resource("/v1/documents")
                 .route(PUBLISH.post(documents::publish))
-                .route(READ_OR_PUBLISH.get(documents::list)),
+                .route(READ_OR_PUBLISH.get(document_list::list)),
         )
         // the same: an id may have slashes and end so
         .route("/v1/documents/{id:.+}/original", READ.get(originals::get))

@@ -623,7 +623,8 @@ async fn narrower_rights_hold_from_the_publication_on_and_wider_ones_wait() {
         format!("/v1/conversations/{conversation}/turns"),
     ];
     assert_eq!(word_is_read(&world, &key, &paths).await, [true; 3]);
-    // Of what is on its way only administrators are shown anything else.
+    // Of what is on its way only administrators are shown anything: whoever finds the version before
+    // sees that one, and nobody else does.
     let others = [
         format!("/v1/documents/{}?passages=true", id(1)),
         format!("/v1/documents/{}/original", id(1)),
@@ -644,9 +645,13 @@ async fn narrower_rights_hold_from_the_publication_on_and_wider_ones_wait() {
         );
         assert_eq!(
             word_is_read(&world, &key, &others).await,
-            [false; 3],
+            [expected; 3],
             "{version}"
         );
+        let path = format!("/v1/documents/{}", id(1));
+        let shown = world.ask(&key, "GET", &path, None).await;
+        let told = (shown.status == 200).then(|| shown.json()["version"].clone());
+        assert_eq!(told, expected.then(|| json!(5)), "{shown:?}");
     }
     world.publish(1, 11, for_group("c"), None).await;
     // It cannot be read and is given up; then it is deleted, which waits in its turn.

@@ -874,11 +874,13 @@ mod tests {
             ..level(security_level)
         };
         let decided = |version, state_now, title: &str, security_level| DocumentState {
+            source: "wiki".into(),
             title: title.into(),
             rights: Some(of_level(security_level)),
             ..state(version, state_now)
         };
         let undecided = |version, state_now, title: &str, security_level| DocumentState {
+            source: "wiki".into(),
             title: title.into(),
             fingerprint: String::new(),
             rights: None,

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use jiff::Timestamp;
 use serde_json::json;
-use tributary_query_api::http::documents::{DocumentPage, DocumentSummary};
+use tributary_query_api::http::document_list::DocumentPage;
+use tributary_query_api::http::document_summary::DocumentSummary;
 
 use crate::args::ListDocuments;
 use crate::client::{Client, segment};

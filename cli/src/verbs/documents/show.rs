@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use serde_json::Value;
-use tributary_query_api::http::documents::{DocumentDetail, Searchable};
+use tributary_query_api::http::document_summary::Searchable;
+use tributary_query_api::http::documents::DocumentDetail;
 use tributary_schemas::search::{FamilyMember, Passage};
 use tributary_schemas::{Attributes, DocumentState, Lineage};
 

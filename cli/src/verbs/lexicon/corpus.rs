@@ -1,7 +1,8 @@
 //! Reads the documents that can be found, one after the other, as the server lists them.
 
 use anyhow::Result;
-use tributary_query_api::http::documents::{DocumentDetail, DocumentPage};
+use tributary_query_api::http::document_list::DocumentPage;
+use tributary_query_api::http::documents::DocumentDetail;
 use tributary_schemas::search::Passage;
 
 use crate::args::Discover;

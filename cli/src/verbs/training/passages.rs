@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use tributary_eval::training::{TrainingPassage, readable_characters};
-use tributary_query_api::http::documents::{DocumentDetail, DocumentPage, DocumentSummary};
+use tributary_query_api::http::document_list::DocumentPage;
+use tributary_query_api::http::document_summary::DocumentSummary;
+use tributary_query_api::http::documents::DocumentDetail;
 use tributary_schemas::search::Passage;
 
 use crate::args::GenerateTraining;
