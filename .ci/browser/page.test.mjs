@@ -127,11 +127,13 @@ test("a long document does not fill the hits, and leads to the rest of its passa
   const page = await open(t, "search?q=torque%20of%20the%20valve");
   const files = async () => page.locator(".where .file").allInnerTexts();
   const ofValves = async () => (await files()).filter((file) => file.includes("valves.md")).length;
-  await page.getByRole("button", { name: /more passages? of this document/ }).waitFor();
+  const more = page.getByRole("link", { name: /more passages? of this document/ });
+  await more.waitFor();
   assert.equal(await ofValves(), 3);
-  await page.getByRole("button", { name: /more passages? of this document/ }).click();
+  await more.click();
   await page.getByRole("button", { name: /Remove filter Document portal\/valves\.md/ }).waitFor();
   await until("all of its passages", async () => (await ofValves()) > 3 && (await ofValves()) === (await files()).length);
+  assert.equal(await page.evaluate(() => scrollY), 0);
   await page.goBack();
   await until("three again", async () => (await ofValves()) === 3);
   await page.goto(`${server.url}/#/search?q=torque%20of%20the%20valve&every=1`);

@@ -19,6 +19,7 @@ use crate::app::LocalServer;
 use crate::args::{Global, Key, Service};
 use crate::config::Config;
 use crate::events;
+use crate::print;
 use crate::trust::Trust;
 
 /// How long a request is made again that the server has no room for.
@@ -63,6 +64,12 @@ impl Client {
                 started => break started?,
             }
         };
+        if global.key.is_some() {
+            print::note(&format!(
+                "no server runs on {}, so nobody looks at the key: this is done as the owner of the folder",
+                config.store.data_folder
+            ));
+        }
         let url = local.url().to_owned();
         let connected = Self::to(url, folder_key(config), Trust::OwnServer);
         Ok(Self {

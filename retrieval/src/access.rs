@@ -122,6 +122,10 @@ mod tests {
             Newer::Nothing
         }
 
+        fn withheld(&self, _: &Viewer) -> Vec<String> {
+            Vec::new()
+        }
+
         fn is_any_on_the_way(&self) -> bool {
             false
         }

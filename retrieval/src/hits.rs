@@ -1,7 +1,7 @@
 //! From ranked chunks to the hits of an answer: texts and attributes, and on request what stands
 //! above and around each.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use tributary_schemas::search::{Hit, Passage, QueryPlan, ScoredChunk, SearchRequest};
 use tributary_schemas::{ChunkId, Filter, Result};
@@ -136,7 +136,6 @@ pub async fn load(
     let (generation, top_k) = (plan.generation.as_deref(), plan.top_k);
     let mut absent = Vec::new();
     let mut hits: Vec<(Hit, StoredChunk)> = Vec::new();
-    let mut places = Places::new(plan.per_document);
     // Any of the ranked chunks may be of a family with a better one, or one too many of its document.
     let at_once = if plan.fold.is_some() || plan.per_document.is_some() {
         ranked.len()
@@ -158,17 +157,18 @@ pub async fn load(
             .zip(stored)
             .filter_map(|(ranked, stored)| Some((*ranked, stored?)))
             .collect();
-        for shown in shown(asked, found) {
-            let is_room = hits.len() < top_k;
-            if places.takes(&shown.document.document_id, is_room) {
-                hits.push((hit(hits.len() + 1, &shown, scores), shown.stored));
-            }
+        let shown = chosen(shown(asked, found), top_k - hits.len(), plan.per_document);
+        for (shown, more) in shown {
+            let hit = Hit {
+                more_in_document: more,
+                ..hit(hits.len() + 1, &shown, scores)
+            };
+            hits.push((hit, shown.stored));
         }
         if hits.len() == top_k {
             break;
         }
     }
-    places.say_what_is_left_out(&mut hits);
     if request.parents {
         add_parents(index, plan, &mut hits).await?;
     }
@@ -182,41 +182,51 @@ pub async fn load(
     })
 }
 
-/// How many hits each document has, where it may have so many.
-struct Places {
-    per_document: Option<usize>,
-    /// Hits of a document, and chunks of it that are left out.
-    of_documents: HashMap<String, (usize, usize)>,
-}
-
-impl Places {
-    fn new(per_document: Option<usize>) -> Self {
-        Self {
-            per_document,
-            of_documents: HashMap::new(),
-        }
-    }
-
-    /// Whether the next chunk, of this document, becomes a hit.
-    fn takes(&mut self, document_id: &str, is_room: bool) -> bool {
-        let Some(most) = self.per_document else {
-            return is_room;
+/// The first so many, in their order, of each document at most `per_document` while others have
+/// something for the places. With the first of each document: how many of it are left out, where there
+/// is such a bound.
+fn chosen(shown: Vec<Shown>, places: usize, per_document: Option<usize>) -> Vec<(Shown, usize)> {
+    let Some(most) = per_document else {
+        return shown.into_iter().take(places).map(|one| (one, 0)).collect();
+    };
+    let mut of_documents: HashMap<String, usize> = HashMap::new();
+    let mut is_one_too_many = |shown: &Shown| {
+        let count = of_documents
+            .entry(shown.document.document_id.clone())
+            .or_default();
+        *count += 1;
+        *count > most
+    };
+    let marked: Vec<(Shown, bool)> = shown
+        .into_iter()
+        .map(|shown| {
+            let is_one_too_many = is_one_too_many(&shown);
+            (shown, is_one_too_many)
+        })
+        .collect();
+    let within = marked.iter().filter(|(_, too_many)| !too_many).count();
+    let mut room_within = places;
+    let mut room_beyond = places.saturating_sub(within);
+    let mut chosen: Vec<(Shown, usize)> = Vec::new();
+    let mut left_out: HashMap<String, usize> = HashMap::new();
+    for (shown, is_one_too_many) in marked {
+        let room = match is_one_too_many {
+            true => &mut room_beyond,
+            false => &mut room_within,
         };
-        let (hits, left_out) = self.of_documents.entry(document_id.to_owned()).or_default();
-        let is_taken = is_room && *hits < most;
-        *if is_taken { hits } else { left_out } += 1;
-        is_taken
-    }
-
-    fn say_what_is_left_out(&self, hits: &mut [(Hit, StoredChunk)]) {
-        let mut said: HashSet<String> = HashSet::new();
-        for (hit, _) in hits.iter_mut().rev() {
-            let of_document = self.of_documents.get(&hit.document_id);
-            if said.insert(hit.document_id.clone()) {
-                hit.more_in_document = of_document.map_or(0, |(_, left_out)| *left_out);
-            }
+        if *room > 0 {
+            *room -= 1;
+            chosen.push((shown, 0));
+        } else {
+            *left_out
+                .entry(shown.document.document_id.clone())
+                .or_default() += 1;
         }
     }
+    for (shown, more) in &mut chosen {
+        *more = left_out.remove(&shown.document.document_id).unwrap_or(0);
+    }
+    chosen
 }
 
 fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {

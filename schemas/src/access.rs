@@ -5,11 +5,13 @@
 //! level is at most the viewer's clearance. Where nothing is said of a document at all, a setting
 //! of the server decides, which is part of the viewer.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::newest_rights::{Newer, SharedNewestRights};
-use crate::{Attributes, DocumentHeader, Error, ErrorKind, Result, SectionLevel, limits};
+use crate::{Attributes, DocumentHeader, Error, ErrorKind, Result, SectionLevel, filter, limits};
 
 /// The term of documents of which is said who may see them.
 const STATED: &str = "access.stated";
@@ -131,6 +133,9 @@ pub struct Viewer {
     pub is_nobody: bool,
     /// Rights that hold beside those that the index has: narrower ones hold at once.
     pub newest: SharedNewestRights,
+    /// For one search: documents that they refuse and the index does not, so that no query finds
+    /// them. What is not named here is withheld when it leaves.
+    pub withheld: Arc<[String]>,
 }
 
 impl Viewer {
@@ -173,7 +178,14 @@ impl Viewer {
     #[must_use]
     pub fn for_a_search(mut self) -> Self {
         self.newest = self.newest.for_a_search();
+        self.withheld = self.newest.withheld(&self).into();
         self
+    }
+
+    /// The terms of the chunks of [`Viewer::withheld`].
+    pub fn withheld_terms(&self) -> Vec<String> {
+        let withheld = self.withheld.iter();
+        withheld.map(|id| filter::document_term(id)).collect()
     }
 
     /// Whether an index may find something for them that [`Self::sees_document`] then withholds:
@@ -203,16 +215,16 @@ impl Viewer {
             && !newer.section_levels.iter().any(closes)
     }
 
-    /// Whether they may see what a version has that is indexed, where a newer one says something of
-    /// its readers.
-    pub fn sees_indexed(
+    /// Whether they may see what a version has of which this was decided, where a newer one says
+    /// something of its readers.
+    pub fn sees_before(
         &self,
-        indexed: Option<&DocumentRights>,
+        decided: Option<&DocumentRights>,
         newer: Option<&DocumentRights>,
     ) -> bool {
-        indexed.is_some_and(|rights| {
+        decided.is_some_and(|rights| {
             let is_left = |newer| self.sees_newer(&rights.section_levels, newer);
-            self.sees_rights(indexed) && newer.is_none_or(is_left)
+            self.sees_rights(decided) && newer.is_none_or(is_left)
         })
     }
 
@@ -268,8 +280,6 @@ fn user_term(user: &str) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::newest_rights::NewestRights;
 
@@ -405,6 +415,10 @@ mod tests {
                 "gone" => Newer::Deletion,
                 _ => Newer::Nothing,
             }
+        }
+
+        fn withheld(&self, _: &Viewer) -> Vec<String> {
+            Vec::new()
         }
 
         fn is_any_on_the_way(&self) -> bool {

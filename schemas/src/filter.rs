@@ -226,13 +226,18 @@ impl Filter {
     }
 }
 
+/// The term of the chunks of a document.
+pub(crate) fn document_term(document_id: &str) -> String {
+    term("document", document_id)
+}
+
 /// The terms under which a document's chunks are found by [`Filter::term_conditions`]: its own and
 /// those of the exact duplicates that it stands for. Whether one of them alone meets all conditions
 /// is for [`Filter::allows`] to say.
 pub fn document_terms(document: &DocumentHeader) -> Vec<String> {
     let attributes = &document.attributes;
     let mut terms = vec![
-        term("document", &document.document_id),
+        document_term(&document.document_id),
         term("source", &document.source),
     ];
     terms.extend(document.knowledge_sets.iter().map(|set| term("set", set)));

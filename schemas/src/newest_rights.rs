@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{DocumentRights, Error, ErrorKind, Result};
+use crate::{DocumentRights, Error, ErrorKind, Result, Viewer};
 
 /// What is known of a document that was read from an index, beside what the index said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,10 @@ pub trait NewestRights: Send + Sync {
     /// counts, too: else a version that was read before a narrower one was indexed would leave after
     /// it.
     fn beside(&self, document_id: &str, version: u64) -> Newer;
+
+    /// Documents that an index finds for a viewer although the newest version refuses them, by id; not
+    /// all where they are very many, nor those whose chunks may be seen for another document.
+    fn withheld(&self, viewer: &Viewer) -> Vec<String>;
 
     /// Whether there is any document of which the index does not have the newest rights.
     fn is_any_on_the_way(&self) -> bool;
@@ -84,6 +88,11 @@ impl SharedNewestRights {
         );
         Err(Error::new(ErrorKind::Unavailable, message)
             .with_hint("try again once it answers; query_api.server.rights_valid_seconds says how long readers are answered without it"))
+    }
+
+    pub(crate) fn withheld(&self, viewer: &Viewer) -> Vec<String> {
+        let rights = self.rights.as_ref();
+        rights.map_or_else(Vec::new, |rights| rights.withheld(viewer))
     }
 
     pub(crate) fn beside(&self, document_id: &str, version: u64) -> Newer {

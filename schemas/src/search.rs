@@ -36,8 +36,8 @@ pub struct SearchRequest {
     /// Hits wanted; the server's default when absent.
     #[serde(default)]
     pub top_k: Option<usize>,
-    /// Most hits of one document, from 1; the best ones stay, and other documents take the places of
-    /// the rest. Any number when absent.
+    /// Hits of one document, from 1, while others have something for the places: the best ones stay,
+    /// and of the rest as many as no other document has anything for. Any number when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_document: Option<usize>,
     /// Which signals to use.
@@ -185,7 +185,7 @@ pub struct Hit {
     /// of a document.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub family: Vec<FamilyMember>,
-    /// With `per_document`: chunks of its document that were found too and are left out; on the last
+    /// With `per_document`: chunks of its document that were found too and are left out; on the first
     /// hit of a document.
     #[serde(default, skip_serializing_if = "is_none_left")]
     pub more_in_document: usize,
@@ -275,7 +275,7 @@ pub struct QueryPlan {
     pub reranker: Option<String>,
     /// Hits wanted.
     pub top_k: usize,
-    /// Most hits of one document; any number for none.
+    /// Hits of one document while others have something for the places; any number for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_document: Option<usize>,
     /// Lowest final score of a hit.

@@ -121,36 +121,13 @@ pub struct DocumentState {
     /// once what the index has of an earlier version, and show nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_rights: Option<DocumentRights>,
-    /// With what was given up: how readers know the version that stays indexed, as long as nothing
-    /// is decided about them in a newer one.
+    /// With what was given up: who may see the version that stays indexed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub indexed_as: Option<IndexedAs>,
-}
-
-/// What readers are told of a version that is indexed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct IndexedAs {
-    /// Name of the source.
-    pub source: String,
-    /// Path or URL within the source.
-    pub source_path: String,
-    /// Title.
-    pub title: String,
-    /// Who may see it; nothing in reports of before, which nobody is shown.
+    pub indexed_rights: Option<DocumentRights>,
+    /// With what was given up before it was decided who may see it: the last report of which that
+    /// was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rights: Option<DocumentRights>,
-}
-
-impl From<&DocumentState> for IndexedAs {
-    /// Of the report that it is indexed.
-    fn from(report: &DocumentState) -> Self {
-        Self {
-            source: report.source.clone(),
-            source_path: report.source_path.clone(),
-            title: report.title.clone(),
-            rights: report.rights.clone(),
-        }
-    }
+    pub before: Option<Box<DocumentState>>,
 }
 
 impl DocumentState {

@@ -38,6 +38,12 @@ pub struct Publish {
     /// Give the documents an attribute, such as product=RRU5900 or custom.room=3 (repeatable)
     #[arg(long = "attribute", value_name = "NAME=VALUE")]
     pub attributes: Vec<String>,
+    /// Only readers in this group may see the documents (repeatable: in any of them)
+    #[arg(long = "access-group", value_name = "NAME")]
+    pub access_groups: Vec<String>,
+    /// Only this reader may see them, by the id of a key or as docs/rights.md names users (repeatable)
+    #[arg(long = "access-user", value_name = "NAME")]
+    pub access_users: Vec<String>,
     /// What one document is
     #[command(flatten)]
     pub one: OneDocument,

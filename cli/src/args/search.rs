@@ -60,7 +60,7 @@ pub struct Search {
     /// Hits wanted [default: from the configuration]
     #[arg(long, short = 'k', value_name = "N")]
     pub top_k: Option<usize>,
-    /// Most hits of one document, so that others have places too [default: any number]
+    /// Hits of one document while others have something for the places [default: any number]
     #[arg(long, value_name = "N")]
     pub per_document: Option<usize>,
     /// Where it looks.

@@ -1,13 +1,15 @@
 //! `tributary run`: the services, until Ctrl-C.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
-use std::time::Instant;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tributary_schemas::search::{SearchRequest, SearchResponse};
+use tributary_store::data_folder::running_server;
 
 use super::{callers, keys, publish, search};
 use crate::app::{self, App};
@@ -18,6 +20,8 @@ use crate::memory;
 use crate::print::{self, Outcome};
 use crate::trust::Trust;
 
+/// How long a server that is stopping is waited for.
+const STOPPING: Duration = Duration::from_secs(60);
 const SAMPLE_SOURCE: &str = "tributary-docs";
 const SAMPLE_QUESTION: &str = "What happens to a document that can never be indexed?";
 
@@ -58,24 +62,38 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Starts, once a verb that has the folder is done: it has it for seconds.
+/// Starts, once who has the folder is done: a verb, which has it for seconds, or a server that is
+/// stopping.
 async fn start(config: &Config, run: &Run) -> Result<App> {
-    let until = Instant::now() + STARTING;
+    let began = Instant::now();
     let mut is_told = false;
     loop {
         match App::start(config, &run.services, run.listen).await {
-            Err(error) if is_in_use(&error) && Instant::now() < until => {
+            Err(error) if is_in_use(&error) && began.elapsed() < patience(config) => {
                 if !is_told {
-                    print::note(&format!(
-                        "{error}; waiting for it, {} s at most",
-                        STARTING.as_secs()
-                    ));
+                    let seconds = patience(config).as_secs();
+                    print::note(&format!("{error}; waiting for it, {seconds} s at most"));
                     is_told = true;
                 }
                 tokio::time::sleep(STARTING_LOOK).await;
             }
             started => return started,
         }
+    }
+}
+
+/// How long the folder is waited for. A server that stops listens no more, and finishes what is in
+/// progress.
+fn patience(config: &Config) -> Duration {
+    let server = running_server(Path::new(&config.store.data_folder));
+    let address = server.and_then(|server| {
+        let (_, address) = server.url.split_once("://")?;
+        address.parse::<SocketAddr>().ok()
+    });
+    let listens = |address| TcpStream::connect_timeout(&address, STARTING_LOOK).is_ok();
+    match address {
+        Some(address) if !listens(address) => STOPPING,
+        _ => STARTING,
     }
 }
 

@@ -237,6 +237,66 @@ fn readers_see_the_version_that_they_find_while_a_newer_one_waits_and_after_it_w
     server.stop();
 }
 
+/// What waits with narrower rights is kept out of the queries, not only out of what leaves: else it
+/// takes places, and the number of hits tells which words it has.
+#[test]
+fn what_is_withheld_takes_no_places_among_the_hits() {
+    let workspace = workspace();
+    let server = workspace.start();
+    let (_, administrator) = made(&workspace, &["administrator"]);
+    let create = "keys create --name r --role reader --format json";
+    let reader = workspace.json(create.split(' '));
+    let reader = text(&reader, "/secret");
+    let sections = |count: usize, text: &str| {
+        let section = |number: usize| format!("## Part {number}\n\n{}\n", text.repeat(20));
+        (0..count).map(section).collect::<String>()
+    };
+    let publish = |server: &Server, path: &str, content: String, access: Value| {
+        let event = json!({"source": "wiki", "source_path": path, "content": content,
+            "attributes": {"access": access}});
+        let sent = ureq::post(format!("{}/v1/documents", server.url))
+            .header("authorization", format!("Bearer {administrator}"))
+            .send_json(event);
+        assert_eq!(sent.unwrap().status(), 202);
+    };
+    let seen = sections(30, "The common word stands among many others here. ");
+    let secret = sections(200, "A common quuxinc word, common and common again. ");
+    publish(&server, "seen.md", seen, json!({}));
+    publish(&server, "secret.md", secret.clone(), json!({}));
+    let found = |server: &Server, query: &str| {
+        let search = ["search", query, "--format", "json", "-k", "80"];
+        let found = elsewhere(&workspace, server, Some(reader), &search);
+        assert_eq!(found.code, 0, "{found:?}");
+        let found = found.json();
+        let hits = list(&found, "/hits").iter();
+        let hits = hits.map(|hit| {
+            (
+                text(hit, "/source_path").to_owned(),
+                text(hit, "/chunk_id").to_owned(),
+            )
+        });
+        hits.collect::<Vec<_>>()
+    };
+    let both = wait_for("both documents", || {
+        let hits = found(&server, "common word");
+        (hits.len() == 80).then_some(hits)
+    });
+    let of_secret = both.iter().filter(|(path, _)| path == "secret.md").count();
+    assert!(of_secret > 60, "{both:?}");
+    server.stop();
+
+    let server = workspace.start_with(&["--services", "query"]);
+    publish(&server, "secret.md", secret, json!({"groups": ["board"]}));
+    let left = found(&server, "common word");
+    assert!(left.len() >= 25, "{left:?}");
+    assert!(left.iter().all(|(path, _)| path == "seen.md"), "{left:?}");
+    assert_eq!(
+        found(&server, "common quuxinc"),
+        found(&server, "common nowhere")
+    );
+    server.stop();
+}
+
 fn list_of<'a>(listed: &'a Value, pointer: &str) -> Vec<&'a str> {
     let keys = list(listed, "/keys").iter();
     keys.map(|key| text(key, pointer)).collect()

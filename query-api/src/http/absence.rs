@@ -39,7 +39,7 @@ pub async fn of_named(
 }
 
 /// Waits until a whole number of steps has passed since the question came.
-async fn until_the_next_step(principal: &Principal, started: Instant) {
+pub async fn until_the_next_step(principal: &Principal, started: Instant) {
     if principal.viewer.is_some() {
         tokio::time::sleep(rest_of_step(started.elapsed())).await;
     }

@@ -9,7 +9,7 @@ use tributary_retrieval::Principal;
 use tributary_schemas::audit::AuditCaller;
 use tributary_schemas::{SharedNewestRights, Viewer};
 use tributary_store::keys::{Grant, Holder, Role};
-use tributary_store::manifest::{Standing, Told};
+use tributary_store::manifest::Standing;
 
 use crate::problem::{Code, Problem};
 
@@ -73,8 +73,8 @@ impl Caller {
                     user: Some(id.clone()),
                     clearance: holder.clearance,
                     sees_unstated: reading.sees_unstated,
-                    is_nobody: false,
                     newest: reading.newest.clone(),
+                    ..Viewer::default()
                 };
                 Principal::of(id, viewer)
             }
@@ -137,7 +137,7 @@ impl Caller {
     /// Whether they may see what reports say of a document: readers as its rights allow,
     /// publishers what is theirs.
     pub fn sees(&self, standing: Standing<'_>) -> bool {
-        let is_told = |viewer: &Viewer| standing.told(viewer) != Told::Nothing;
+        let is_told = |viewer: &Viewer| standing.told(viewer).is_some();
         let reads = || self.viewer().is_none_or(is_told);
         self.publishes(standing.source) || (self.reads() && reads())
     }

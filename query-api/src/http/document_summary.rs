@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tributary_schemas::{DocumentState, Labels, State, Viewer};
 use tributary_store::manifest::Standing;
 use tributary_store::manifest::documents::Documents;
-use tributary_store::manifest::table::{DocumentRow, IndexedVersion};
+use tributary_store::manifest::table::DocumentRow;
 use tributary_store::search_index::IndexedDocument;
 
 use super::caller::Caller;
@@ -42,8 +42,7 @@ pub struct Searchable {
     pub chunks: u32,
 }
 
-/// A row as a caller may see it, if at all: what is found of an earlier version may have had other
-/// rights, and reasons name other documents and places of the server.
+/// A row as a caller may see it, if at all; reasons name other documents and places of the server.
 pub(super) fn shown(
     row: DocumentRow,
     caller: &Caller,
@@ -59,11 +58,6 @@ pub(super) fn shown(
         row.latest.reason = None;
     }
     if viewer.is_some() {
-        let latest = &row.latest;
-        let is_the_same = |indexed: &IndexedVersion| {
-            indexed.version == latest.version || Some(indexed.version) == latest.indexed_version
-        };
-        row.indexed = row.indexed.filter(is_the_same);
         row.latest.reason = row
             .latest
             .reason

@@ -1,6 +1,7 @@
 //! `/v1/documents`: publish, look at, delete, reconcile.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -18,7 +19,7 @@ use super::caller::Caller;
 use super::document_summary::{DocumentSummary, reported, shown, summaries};
 use super::idempotency::{Claim, OwnedKey};
 use super::writing::{Body, Publication};
-use super::{body, images, json, originals, page_pictures, tables, writing};
+use super::{absence, body, images, json, originals, page_pictures, tables, writing};
 use crate::problem::{Code, Problem};
 use crate::server::ServerState;
 
@@ -296,19 +297,18 @@ pub async fn states(
     let body = Incoming::small(&state, &request, payload).read().await?;
     let asked: StatesRequest = body::parse_json(body).await?;
     state.page_limit(Some(asked.document_ids.len().max(1)))?;
+    let started = Instant::now();
     let may_see = |standing: Standing<'_>| caller.sees(standing);
     let rows = state
         .documents
         .get_many_where(&asked.document_ids, may_see)
         .into_iter();
-    json(
-        StatusCode::OK,
-        &StatesAnswer {
-            documents: rows
-                .map(|row| shown(row?, &caller, &state.documents).map(reported))
-                .collect(),
-        },
-    )
+    let told = |row: Option<_>| shown(row?, &caller, &state.documents).map(reported);
+    let documents: Vec<_> = rows.map(told).collect();
+    if documents.iter().any(Option::is_none) {
+        absence::until_the_next_step(&caller.principal, started).await;
+    }
+    json(StatusCode::OK, &StatesAnswer { documents })
 }
 
 /// `POST /v1/documents/reconcile`.

@@ -114,9 +114,9 @@ pub(super) async fn own_document(
     name: &str,
 ) -> Result<String, Problem> {
     let publisher = caller.clone();
-    let told = move |standing: Standing<'_>| match publisher.publishes(standing.source) {
-        true => Told::Newest,
-        false => Told::Nothing,
+    let told = move |standing: Standing<'_>| {
+        let is_own = publisher.publishes(standing.source);
+        is_own.then_some(Told::ALL)
     };
     let resolved = state.documents.resolve_told(name, told).await;
     resolved.map_err(|error| match error.kind() {

@@ -30,7 +30,7 @@ pub struct SearchArguments {
     /// Passages wanted, best first; the server's default, such as 10, when absent.
     #[serde(default)]
     top_k: Option<usize>,
-    /// Most passages of one document, so that others have places too; any number when absent.
+    /// Passages of one document while others have something for the places; any number when absent.
     #[serde(default)]
     per_document: Option<usize>,
     /// Lowest relevance of a passage, 0 to 1.

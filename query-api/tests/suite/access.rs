@@ -132,8 +132,7 @@ impl World {
             user: Some(key.id),
             clearance,
             sees_unstated: without == DocumentsWithoutAccess::Readers,
-            is_nobody: false,
-            newest: SharedNewestRights::default(),
+            ..Viewer::default()
         };
         self.readers.push(Reader {
             key: format!("Bearer {}", secret.reveal()),

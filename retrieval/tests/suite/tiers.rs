@@ -4,6 +4,7 @@
 use crate::common;
 use crate::common::memory_index::MemoryIndex;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,7 +60,7 @@ fn ids(outcome: &Outcome) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn no_document_has_more_hits_than_asked_for_and_the_rest_is_counted() {
+async fn a_document_leaves_places_to_others_and_the_rest_is_counted() {
     let filled = filled().await;
     let retriever = common::retriever(filled.index.clone(), common::models(None));
     let asked = async |more: Value| {
@@ -75,31 +76,37 @@ async fn no_document_has_more_hits_than_asked_for_and_the_rest_is_counted() {
         let hits = hits.iter().filter(|hit| hit.document_id == document);
         hits.map(|hit| hit.chunk_id).collect::<Vec<_>>()
     };
-    let documents = ["wiki/载波聚合", "case/42"];
-    assert!(documents.iter().all(|id| of(id, &all).len() > 1), "{all:?}");
-    for most in [1, 2, 9] {
-        let some = asked(json!({"per_document": most})).await;
-        for document in documents {
-            let (all, hits) = (of(document, &all), of(document, &some));
-            assert_eq!(
-                hits,
-                all[..most.min(all.len())],
-                "the best ones, in their order"
-            );
-            let more = some.iter().filter(|hit| hit.document_id == document);
-            let more: Vec<usize> = more.map(|hit| hit.more_in_document).collect();
-            assert_eq!(more[..hits.len() - 1], vec![0; hits.len() - 1]);
-            assert_eq!(more[hits.len() - 1], all.len() - hits.len());
-        }
-        let ranks = some.iter().map(|hit| hit.rank);
-        assert!(ranks.eq(1..=some.len()), "{some:?}");
+    assert!(of("wiki/载波聚合", &all).len() > 1, "{all:?}");
+    let asked_for = async |most: usize, top_k: usize| {
+        asked(json!({"per_document": most, "top_k": top_k})).await
+    };
+    let found: HashSet<&str> = all.iter().map(|hit| hit.document_id.as_str()).collect();
+    // As many as there are documents: one of each.
+    let some = asked_for(1, found.len()).await;
+    for document in found.iter().copied() {
+        let of_all = of(document, &all);
+        assert_eq!(of(document, &some), of_all[..1], "the best one");
+        let first = some.iter().find(|hit| hit.document_id == document);
+        assert_eq!(first.unwrap().more_in_document, of_all.len() - 1);
     }
-    let few = asked(json!({"per_document": 1, "top_k": 1})).await;
-    assert_eq!(few.len(), 1);
-    assert_eq!(
-        few[0].more_in_document,
-        of(&few[0].document_id, &all).len() - 1
+    assert!(
+        some.iter().map(|hit| hit.rank).eq(1..=some.len()),
+        "{some:?}"
     );
+    // One place more than there are: the best of those that were left out takes it, in its order.
+    let more = asked_for(1, found.len() + 1).await;
+    let is_first = |hit: &&Hit| of(&hit.document_id, &all)[0] == hit.chunk_id;
+    let second = all.iter().find(|hit| !is_first(hit)).unwrap();
+    let expected = all
+        .iter()
+        .filter(|hit| is_first(hit) || hit.chunk_id == second.chunk_id);
+    let ids = |hits: &[Hit]| hits.iter().map(|hit| hit.chunk_id).collect::<Vec<_>>();
+    assert_eq!(
+        ids(&more),
+        expected.map(|hit| hit.chunk_id).collect::<Vec<_>>()
+    );
+    // Places for all.
+    assert_eq!(ids(&asked_for(1, 40).await), ids(&all));
     let none = request(json!({"query": "载波聚合", "per_document": 0}));
     let refused = retriever.search(&none, &Principal::unrestricted()).await;
     assert!(matches!(refused, Err(SearchError::Invalid(_))));

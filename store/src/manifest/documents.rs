@@ -236,7 +236,7 @@ impl Documents {
         let viewer = viewer.cloned();
         let told = move |standing: Standing<'_>| {
             let viewer = viewer.as_ref();
-            viewer.map_or(Told::Newest, |viewer| standing.told(viewer))
+            viewer.map_or(Some(Told::ALL), |viewer| standing.told(viewer))
         };
         self.resolve_told(name, told).await
     }
@@ -245,10 +245,10 @@ impl Documents {
     pub async fn resolve_told(
         &self,
         name: &str,
-        told: impl Fn(Standing<'_>) -> Told + Send + 'static,
+        told: impl Fn(Standing<'_>) -> Option<Told> + Send + 'static,
     ) -> Result<String> {
         self.table.catch_up(&self.topics).await?;
-        let is_there = |standing: Standing<'_>| told(standing) != Told::Nothing;
+        let is_there = |standing: Standing<'_>| told(standing).is_some();
         if self.table.has_where(name, is_there) {
             return Ok(name.to_owned());
         }

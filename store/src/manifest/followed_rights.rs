@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tributary_schemas::{Newer, NewestRights};
+use tributary_schemas::{Newer, NewestRights, Viewer};
 
 use super::table::DocumentTable;
 use crate::event_log::topics::Topics;
@@ -48,6 +48,10 @@ async fn ask(table: Arc<DocumentTable>, topics: Topics, heard: Arc<RwLock<Instan
 impl NewestRights for FollowedRights {
     fn beside(&self, document_id: &str, version: u64) -> Newer {
         self.table.beside(document_id, version)
+    }
+
+    fn withheld(&self, viewer: &Viewer) -> Vec<String> {
+        self.table.withheld(viewer)
     }
 
     fn is_any_on_the_way(&self) -> bool {

@@ -282,7 +282,7 @@ impl<'a> Conditions<'a> {
     /// As the viewer sees it, if at all.
     fn told<'g>(&self, glance: Glance<'g>) -> Option<Glance<'g>> {
         match &self.filter.viewer {
-            Some(viewer) => glance.told(glance.standing.told(viewer)),
+            Some(viewer) => Some(glance.told(glance.standing.told(viewer)?)),
             None => Some(glance),
         }
     }

@@ -67,7 +67,8 @@ pub fn report(document: &DocumentHeader, state: State, now_ms: i64) -> DocumentS
         labels: None,
         rights: DocumentRights::of(document),
         published_rights: None,
-        indexed_as: None,
+        indexed_rights: None,
+        before: None,
     }
 }
 

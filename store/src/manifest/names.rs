@@ -33,13 +33,13 @@ pub(super) enum Named {
 pub(super) fn find(
     table: &DocumentTable,
     name: &str,
-    told: impl Fn(Standing<'_>) -> Told,
+    told: impl Fn(Standing<'_>) -> Option<Told>,
 ) -> Named {
     let (mut present, mut deleted) = (Vec::new(), Vec::new());
     // Without a slash it cannot be one.
     if name.contains('/') {
         table.glance(|glance| {
-            let told = glance.told(told(glance.standing));
+            let told = told(glance.standing).map(|told| glance.told(told));
             if let Some(glance) = told.filter(|glance| is_name(name, glance)) {
                 let found = match glance.state {
                     State::Deleted => &mut deleted,
@@ -64,14 +64,18 @@ fn is_name(name: &str, glance: &Glance<'_>) -> bool {
     path == Some(glance.source_path)
 }
 
-fn alike(table: &DocumentTable, name: &str, told: impl Fn(Standing<'_>) -> Told) -> Vec<String> {
+fn alike(
+    table: &DocumentTable,
+    name: &str,
+    told: impl Fn(Standing<'_>) -> Option<Told>,
+) -> Vec<String> {
     if name.len() > LONGEST_NAME {
         return Vec::new();
     }
     let small = name.to_lowercase();
     let mut best: Vec<(Reverse<usize>, String)> = Vec::new();
     table.glance(|glance| {
-        let told = glance.told(told(glance.standing));
+        let told = told(glance.standing).map(|told| glance.told(told));
         let is_named =
             |glance: &Glance<'_>| !glance.source_path.is_empty() && glance.state != State::Deleted;
         let Some(glance) = told.filter(is_named) else {
@@ -193,13 +197,17 @@ mod tests {
             ("gone/x.md", Named::One("7".into())),
         ];
         for (name, expected) in cases {
-            assert_eq!(find(&table(), name, |_| Told::Newest), expected, "{name}");
+            assert_eq!(
+                find(&table(), name, |_| Some(Told::ALL)),
+                expected,
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn names_like_an_unknown_one_are_proposed() {
-        let near = |name: &str| match find(&table(), name, |_| Told::Newest) {
+        let near = |name: &str| match find(&table(), name, |_| Some(Told::ALL)) {
             Named::None(near) => near,
             found => vec![format!("{found:?}")],
         };

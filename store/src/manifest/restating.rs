@@ -75,11 +75,16 @@ fn report(row: &DocumentRow) -> DocumentState {
             chunks: indexed.chunks,
             fingerprint: indexed.fingerprint.clone(),
             labels: indexed.labels.clone(),
-            indexed_as: (latest.state == State::Dead).then(|| indexed.known_as.clone()),
+            indexed_rights: indexed
+                .rights
+                .clone()
+                .filter(|_| latest.state == State::Dead),
+            before: row.before.clone(),
             ..latest
         },
         None => DocumentState {
             indexed_version: None,
+            before: row.before.clone(),
             ..latest
         },
     }
@@ -103,9 +108,9 @@ pub(super) fn says_all(report: &DocumentState, row: &DocumentRow) -> bool {
         state if is_settled(state, report.indexed_version) => true,
         _ => report.newest_rights() == row.latest.newest_rights(),
     };
-    let known_as = searchable(row).map(|indexed| indexed.known_as.clone());
+    let rights = searchable(row).and_then(|indexed| indexed.rights.as_ref());
     let is_known = row.latest.state != State::Dead
-        || report.indexed_as.clone().unwrap_or_default() == known_as.unwrap_or_default();
+        || (report.indexed_rights.as_ref() == rights && report.before == row.before);
     is_the_latest
         && is_named
         && has_rights
@@ -260,7 +265,10 @@ mod tests {
                     row.latest.reason.clone(),
                     row.latest.source_path.clone(),
                     indexed.map(|indexed| (indexed.version, indexed.fingerprint.clone())),
-                    indexed.map(|indexed| indexed.known_as.clone()),
+                    (
+                        indexed.map(|indexed| indexed.rights.clone()),
+                        row.before.clone(),
+                    ),
                 )
             };
             assert_eq!(told(&alone), told(&row), "{what}");

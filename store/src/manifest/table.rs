@@ -6,15 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::JoinHandle;
 use tributary_schemas::{
-    DocumentRights, DocumentState, Error, ErrorKind, IndexedAs, Labels, Newer, Result, State,
-    Topic, Viewer,
+    DocumentRights, DocumentState, Error, ErrorKind, Labels, Newer, Result, State, Topic, Viewer,
 };
 
 use super::changes::Changes;
 use super::list::{ListQuery, Selected, Selection};
 use super::restating::says_all;
 use super::rows::{Glance, ROWS_AT_ONCE, Rows};
-use super::standing::{Standing, Told};
+use super::standing::Standing;
 use super::view::{Applied, Fold, GROUP, View, ended};
 use crate::event_log::topics::Topics;
 use crate::event_log::{Position, StoredRecord, message};
@@ -31,6 +30,9 @@ fn degraded(report: &DocumentState) -> &[String] {
 pub struct DocumentRow {
     /// The newest report of the newest version.
     pub latest: DocumentState,
+    /// The last report of which it was decided who may see it, while that is not decided of the
+    /// newest.
+    pub before: Option<Box<DocumentState>>,
     /// What is searchable, which may be an earlier version.
     pub indexed: Option<IndexedVersion>,
     /// The newest version that went past ingest; 0 if none did.
@@ -70,56 +72,28 @@ impl DocumentRow {
         }
     }
 
-    /// What a viewer is told of it: all, what can be found, or that there is no such document.
-    pub fn told(self, viewer: &Viewer) -> Option<Self> {
-        match self.standing().told(viewer) {
-            Told::Nothing => None,
-            Told::Indexed => self.as_indexed(),
-            Told::Newest => Some(self),
+    /// What a viewer is told of it; `None` where that is nothing, not even that it is there.
+    pub fn told(mut self, viewer: &Viewer) -> Option<Self> {
+        let told = self.standing().told(viewer)?;
+        if !told.is_newest {
+            self.latest = *self.before.take()?;
         }
+        self.before = None;
+        self.indexed = self.indexed.filter(|_| told.is_found);
+        Some(self)
     }
 
     /// What decides who sees it.
     fn standing(&self) -> Standing<'_> {
-        let indexed = self.indexed.as_ref().filter(|indexed| !indexed.is_aside);
+        let found = self.indexed.as_ref().filter(|indexed| !indexed.is_aside);
+        let before = self.before.as_ref();
         Standing {
             source: &self.latest.source,
             rights: self.latest.rights.as_ref(),
             published: self.latest.published_rights.as_ref(),
-            indexed: indexed.and_then(|indexed| indexed.known_as.rights.as_ref()),
+            before: before.and_then(|before| before.rights.as_ref()),
+            found: found.and_then(|indexed| indexed.rights.as_ref()),
         }
-    }
-
-    /// The row as if what can be found were all that there is.
-    fn as_indexed(self) -> Option<Self> {
-        let indexed = self.indexed?;
-        let known_as = indexed.known_as.clone();
-        let latest = DocumentState {
-            document_id: self.latest.document_id,
-            version: indexed.version,
-            state: State::Indexed,
-            reason: None,
-            source: known_as.source,
-            source_path: known_as.source_path,
-            title: known_as.title,
-            chunks: indexed.chunks,
-            fingerprint: indexed.fingerprint.clone(),
-            lineage: None,
-            timeline: Vec::new(),
-            at_ms: indexed.at_ms.unwrap_or(0),
-            indexed_version: None,
-            indexed_at_ms: None,
-            labels: None,
-            rights: known_as.rights,
-            published_rights: None,
-            indexed_as: None,
-        };
-        Some(Self {
-            latest,
-            passed: indexed.version,
-            taken: indexed.version,
-            indexed: Some(indexed),
-        })
     }
 }
 
@@ -138,8 +112,8 @@ pub struct IndexedVersion {
     pub fingerprint: String,
     /// Its tags and knowledge sets, as far as they are known.
     pub labels: Option<Labels>,
-    /// What readers are told of it.
-    pub known_as: IndexedAs,
+    /// Who may see it; nothing in reports of before.
+    pub rights: Option<DocumentRights>,
 }
 
 /// A checkpoint that is being read on a thread of its own: with many documents that takes as long
@@ -384,6 +358,12 @@ impl DocumentTable {
         self.read(|rows| rows.versions(document_id).0)
     }
 
+    /// Documents that the index finds for a viewer although a newer version refuses them, at most so
+    /// many.
+    pub(super) fn withheld(&self, viewer: &Viewer) -> Vec<String> {
+        self.read(|rows| rows.withheld(viewer))
+    }
+
     /// The newest version that ingest is done with; 0 if there is none.
     pub fn newest_taken(&self, document_id: &str) -> u64 {
         self.read(|rows| rows.versions(document_id).1)
@@ -455,12 +435,44 @@ fn apply(rows: &mut Rows, state: DocumentState) {
             indexed: IndexedVersion::reported_by(&state),
             passed: passed_ingest(&state),
             taken: taken_by_ingest(&state),
-            latest: state.clone(),
+            before: state.before.clone(),
+            latest: by_itself(state.clone()),
         },
         Some(row) => changed(row, state.clone()),
     };
     rows.note_said(&state.document_id, says_all(&state, &row));
     rows.set(row);
+}
+
+/// A report without what it says of others.
+fn by_itself(state: DocumentState) -> DocumentState {
+    DocumentState {
+        indexed_rights: None,
+        before: None,
+        ..state
+    }
+}
+
+/// What readers are told of while nothing is decided of the newest version; `state` has become a
+/// part of the row, and may be of an older version.
+fn keep_decided(row: &mut DocumentRow, previous: Option<DocumentState>, state: &DocumentState) {
+    let is_decided = |state: &DocumentState| state.rights.is_some();
+    if is_decided(&row.latest) || row.latest.state == State::Deleted {
+        row.before = None;
+        return;
+    }
+    let previous = previous.filter(is_decided).map(Box::new);
+    row.before = previous
+        .or_else(|| row.before.take())
+        .or(state.before.clone());
+    let supersedes = |before: &DocumentState| supersedes(state, before);
+    let is_newer = row.before.as_deref().is_none_or(supersedes);
+    match state.state {
+        _ if !is_newer || row.latest.version == state.version => {}
+        State::Deleted => row.before = None,
+        _ if is_decided(state) => row.before = Some(Box::new(by_itself(state.clone()))),
+        _ => {}
+    }
 }
 
 fn changed(mut row: DocumentRow, state: DocumentState) -> DocumentRow {
@@ -507,9 +519,12 @@ fn changed(mut row: DocumentRow, state: DocumentState) -> DocumentRow {
         if row.indexed.is_none() && state.state != State::Indexed {
             row.indexed = IndexedVersion::reported_by(&state);
         }
-        let previous = std::mem::replace(&mut row.latest, state);
+        let previous = std::mem::replace(&mut row.latest, by_itself(state.clone()));
         keep_rights(&mut row.latest, &previous);
-        keep_what_a_deletion_cannot_say(&mut row.latest, previous);
+        keep_what_a_deletion_cannot_say(&mut row.latest, &previous);
+        keep_decided(&mut row, Some(previous), &state);
+    } else {
+        keep_decided(&mut row, None, &state);
     }
     row
 }
@@ -525,13 +540,18 @@ pub(super) fn is_settled(state: State, stays: Option<u64>) -> bool {
     }
 }
 
-/// A report that says nothing of rights, as of what could not be read, takes none back. That of a
+/// A report that says nothing of rights, or less than an earlier one of the same version, as of what
+/// could not be read, takes none back. That of a
 /// deletion has those of the version that was in the index: whoever a newer one refused is not told
 /// of that one, either.
 fn keep_rights(latest: &mut DocumentState, previous: &DocumentState) {
     let is_deleted = latest.state == State::Deleted;
     let is_settled = is_settled(latest.state, latest.indexed_version);
-    if is_deleted && latest.published_rights.is_none() {
+    let is_given_up = latest.state == State::Dead && latest.rights.is_none();
+    if is_given_up && previous.version == latest.version && previous.newest_rights().is_some() {
+        // The record alone does not say what the profile of its source adds.
+        latest.published_rights = previous.newest_rights().cloned();
+    } else if is_deleted && latest.published_rights.is_none() {
         latest.published_rights = refused_before(previous).cloned();
     } else if !is_settled && latest.newest_rights().is_none() {
         latest.published_rights = previous.newest_rights().cloned();
@@ -547,12 +567,16 @@ fn refused_before(previous: &DocumentState) -> Option<&DocumentRights> {
     }
 }
 
-/// A null value has no source, path and title: the document keeps those it had.
-fn keep_what_a_deletion_cannot_say(latest: &mut DocumentState, previous: DocumentState) {
+/// A null value has no source, path and title, and what could not be read has no title: the document
+/// keeps those it had.
+fn keep_what_a_deletion_cannot_say(latest: &mut DocumentState, previous: &DocumentState) {
+    if latest.state == State::Dead && latest.title.is_empty() {
+        latest.title.clone_from(&previous.title);
+    }
     if latest.source.is_empty() {
-        latest.source = previous.source;
-        latest.source_path = previous.source_path;
-        latest.title = previous.title;
+        latest.source.clone_from(&previous.source);
+        latest.source_path.clone_from(&previous.source_path);
+        latest.title.clone_from(&previous.title);
     }
 }
 
@@ -592,10 +616,10 @@ impl IndexedVersion {
             is_aside: false,
             fingerprint: state.fingerprint.clone(),
             labels: state.labels.clone(),
-            known_as: match state.state {
-                // Its own rights are those of what was given up.
-                State::Dead => state.indexed_as.clone().unwrap_or_default(),
-                _ => IndexedAs::from(state),
+            rights: match state.state {
+                // Its own are those of what was given up.
+                State::Dead => state.indexed_rights.clone(),
+                _ => state.rights.clone(),
             },
         })
     }
@@ -763,17 +787,22 @@ mod tests {
             rights: None,
             ..state(2, State::Dead)
         };
+        let as_published = DocumentState {
+            published_rights: Some(level(0)),
+            ..unreadable.clone()
+        };
         let deletion = DocumentState {
             published_rights: None,
             ..accepted(3, 0)
         };
         let indexed = decided(1, State::Indexed, 1);
-        let table: [(&[DocumentState], Option<u8>); 7] = [
+        let table: [(&[DocumentState], Option<u8>); 8] = [
             (&[], None),
             (&[accepted(2, 5)], Some(5)),
             (&[accepted(2, 5), decided(2, State::Chunking, 6)], Some(6)),
             (&[accepted(2, 5), decided(2, State::Indexed, 6)], None),
             (&[accepted(2, 5), unreadable], Some(5)),
+            (&[accepted(2, 5), as_published], Some(5)),
             (&[accepted(2, 5), deletion], Some(5)),
             (&[accepted(2, 5), accepted(3, 4)], Some(4)),
         ];
@@ -903,10 +932,11 @@ mod tests {
             rights: None,
             ..indexed.clone()
         };
-        let aside = state(1, State::Skipped);
+        let aside = decided(1, State::Skipped, "Old", 1);
+        let middle = decided(2, State::Indexed, "Middle", 1);
         // To a viewer of level 1.
         let old = Some((1, "Old"));
-        let table: [(&[DocumentState], Option<(u64, &str)>); 11] = [
+        let table: [(&[DocumentState], Option<(u64, &str)>); 13] = [
             (&[indexed.clone()], old),
             (
                 &[indexed.clone(), undecided(2, State::Accepted, "New", 1)],
@@ -938,6 +968,23 @@ mod tests {
                     aside,
                     undecided(2, State::Accepted, "New", 0),
                 ],
+                old,
+            ),
+            (
+                &[
+                    indexed.clone(),
+                    undecided(3, State::Accepted, "New", 0),
+                    middle.clone(),
+                ],
+                Some((2, "Middle")),
+            ),
+            (
+                &[
+                    indexed.clone(),
+                    middle,
+                    state(3, State::Deleted),
+                    undecided(4, State::Accepted, "New", 0),
+                ],
                 None,
             ),
         ];
@@ -951,6 +998,66 @@ mod tests {
             let told = told.map(|latest| (latest.version, latest.title.as_str()));
             assert_eq!(told, expected, "{reports:?}");
         }
+        let hidden = [
+            decided(1, State::Indexed, "Old", 2),
+            decided(2, State::Chunking, "New", 1),
+        ];
+        let told = row_after(&hidden).told(&viewer).unwrap();
+        assert_eq!((told.latest.version, told.indexed), (2, None));
+        let told = row_after(&[indexed.clone(), undecided(2, State::Dead, "New", 0)]);
+        assert_eq!(told.told(&viewer).unwrap().latest, indexed, "word for word");
+    }
+
+    #[test]
+    fn what_a_newer_version_refuses_is_named_to_the_index_unless_it_stands_for_others() {
+        let access = Some(Access::default());
+        let of = |document_id: &str, version, state_now, security_level| DocumentState {
+            document_id: document_id.into(),
+            rights: (state_now == State::Indexed).then(|| DocumentRights {
+                access: access.clone(),
+                ..level(security_level)
+            }),
+            published_rights: (state_now != State::Indexed).then(|| DocumentRights {
+                access: access.clone(),
+                ..level(security_level)
+            }),
+            ..state(version, state_now)
+        };
+        let duplicate = DocumentState {
+            reason: Some(format!("{}{}", DocumentState::STORED_ONCE, "owner")),
+            ..of("duplicate", 1, State::Indexed, 0)
+        };
+        let table = DocumentTable::with_reports(&[
+            of("narrowed", 1, State::Indexed, 0),
+            of("narrowed", 2, State::Dead, 2),
+            of("the same", 1, State::Indexed, 0),
+            of("the same", 2, State::Accepted, 0),
+            of("hidden before", 1, State::Indexed, 2),
+            of("hidden before", 2, State::Accepted, 3),
+            of("owner", 1, State::Indexed, 0),
+            duplicate.clone(),
+            of("owner", 2, State::Accepted, 2),
+        ]);
+        let viewer = |clearance| Viewer {
+            clearance,
+            ..Viewer::default()
+        };
+        assert_eq!(table.withheld(&viewer(1)), ["narrowed"]);
+        assert!(table.withheld(&viewer(2)).is_empty());
+        let alone = DocumentState {
+            reason: None,
+            ..duplicate
+        };
+        table.view.write(|rows| {
+            apply(
+                rows,
+                DocumentState {
+                    version: 2,
+                    ..alone
+                },
+            )
+        });
+        assert_eq!(table.withheld(&viewer(1)), ["narrowed", "owner"]);
     }
 
     #[test]
@@ -988,10 +1095,7 @@ mod tests {
                 is_aside: false,
                 fingerprint: "f1".into(),
                 labels: None,
-                known_as: IndexedAs {
-                    rights: Some(DocumentRights::default()),
-                    ..IndexedAs::default()
-                },
+                rights: Some(DocumentRights::default()),
             }
         );
     }

@@ -88,7 +88,7 @@ fn verdict(found: &Reconciliation) -> String {
     .map(|(count, what)| format!("{count} {what}"))
     .collect();
     let waiting = format!(
-        "{} in flight, {} records waiting: wait, and ask again (`tributary documents list --state accepted`, and `--wait-seconds N` here waits longer)",
+        "{} in flight, {} records waiting: wait, and ask again (`tributary documents list` says what each is at, and `--wait-seconds N` here waits longer)",
         found.in_flight, found.waiting_records
     );
     match (wrong.is_empty(), is_moving(found)) {

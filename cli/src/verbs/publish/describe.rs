@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde_json::{Map, Value};
-use tributary_schemas::{Attributes, DocumentEvent, Error, ErrorKind};
+use tributary_schemas::{Access, Attributes, DocumentEvent, Error, ErrorKind};
 
 use crate::args::Publish;
 
@@ -28,10 +28,23 @@ pub fn template(publish: &Publish, source: &str) -> Result<DocumentEvent> {
         version: one.version,
         source: source.to_owned(),
         media_type: one.media_type.clone(),
-        attributes: attributes(&publish.attributes)?,
+        attributes: Attributes {
+            access: access(&publish.access_groups, &publish.access_users),
+            ..attributes(&publish.attributes)?
+        },
         knowledge_sets: publish.sets.clone(),
         ..DocumentEvent::default()
     })
+}
+
+/// Who may see the documents; nothing where nobody is named, which leaves it to the profile.
+fn access(groups: &[String], users: &[String]) -> Option<Access> {
+    let named = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
+    let access = Access {
+        groups: named(groups),
+        users: named(users),
+    };
+    (access != Access::default()).then_some(access)
 }
 
 /// `NAME=VALUE` of each; the last of a name counts.
@@ -69,6 +82,11 @@ fn number(name: &str, value: &str) -> Result<Value> {
 }
 
 fn unknown(name: &str) -> Error {
+    if name == "access" || name.starts_with("access.") {
+        let what = format!("--attribute {name}: who may see a document is no such attribute");
+        return invalid(what)
+            .with_hint("name groups and users with --access-group and --access-user");
+    }
     let all: Vec<&str> = TEXTS.into_iter().chain(NUMBERS).collect();
     let hint = format!(
         "one of your own is written {CUSTOM}{name}=…; known are {}",
@@ -104,6 +122,7 @@ mod tests {
         );
         for (wrong, said) in [
             ("prodct=x", "there is no such attribute"),
+            ("access={}", "who may see a document"),
             ("product", "has no `=`"),
             ("security_level=high", "no whole number"),
             ("security_level=256", "not between 0 and 255"),

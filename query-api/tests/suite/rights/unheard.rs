@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tributary_query_api::config::{NetworkAccess, ServerConfig};
-use tributary_schemas::{Newer, NewestRights, SharedNewestRights};
+use tributary_schemas::{Newer, NewestRights, SharedNewestRights, Viewer};
 use tributary_store::keys::Grant;
 
 use super::{Keyed, publisher};
@@ -18,6 +18,10 @@ struct Heard(Arc<AtomicU64>);
 impl NewestRights for Heard {
     fn beside(&self, _: &str, _: u64) -> Newer {
         Newer::Nothing
+    }
+
+    fn withheld(&self, _: &Viewer) -> Vec<String> {
+        Vec::new()
     }
 
     fn is_any_on_the_way(&self) -> bool {

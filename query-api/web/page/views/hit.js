@@ -11,7 +11,7 @@ import { HitScores } from "./explain.js";
 
 export const titleOf = (document) => document.title || document.source_path || document.document_id;
 
-export function Hit({ hit, answer, onUnfold, onMore }) {
+export function Hit({ hit, answer, onUnfold, all }) {
   const reading = address("documents", { id: hit.document_id, parameters: { chunk: hit.chunk_id, q: answer.query } });
   return html`<li class="hit">
     <div class="head">
@@ -25,7 +25,7 @@ export function Hit({ hit, answer, onUnfold, onMore }) {
     <${Pictures} links=${hit.images} />
     <${Facts} hit=${hit} reading=${reading} />
     <${Family} family=${hit.family} onUnfold=${onUnfold} />
-    ${hit.more_in_document > 0 && html`<button type="button" class="link more" onClick=${onMore}>${t("hit.moreInDocument", { count: hit.more_in_document })}</button>`}
+    ${hit.more_in_document > 0 && html`<p class="more"><a href=${all} onClick=${() => scrollTo(0, 0)}>${t("hit.moreInDocument", { count: hit.more_in_document })}</a></p>`}
     <${Context} hit=${hit} question=${answer.query} />
     ${answer.traces && html`<${HitScores} hit=${hit} answer=${answer} />`}
   </li>`;

@@ -84,7 +84,7 @@ function Results({ search, answer, busy, choices, onChange }) {
     ${isUnlikely(answer) && html`<p class="notice">${t("search.unlikely", { relevance: best(answer).toFixed(2) })}</p>`}
     ${answer.plan && html`<${Plan} answer=${answer} />`}
     ${answer.hits.length === 0 && html`<${Nothing} search=${search} choices=${choices} unmet=${answer.unmet_filter} />`}
-    <ol class="hits">${answer.hits.map((hit) => html`<${Hit} key=${hit.chunk_id} hit=${hit} answer=${answer} onUnfold=${() => onChange({ unfold: true })} onMore=${() => onChange({ document: nameOf(hit) })} />`)}</ol>
+    <ol class="hits">${answer.hits.map((hit) => html`<${Hit} key=${hit.chunk_id} hit=${hit} answer=${answer} onUnfold=${() => onChange({ unfold: true })} all=${searchAddress({ ...search, document: nameOf(hit), top: String(choices?.maximum_top_k ?? "") })} />`)}</ol>
   </div>`;
 }
 

@@ -122,7 +122,7 @@ export function AppliedFilters({ search, onChange }) {
     text: `${t(`filter.${name}`)}: ${name === "set" ? nameOf(value) : name === "language" ? languageName(value) : value}`,
     without: { [name]: search[name].filter((one) => one !== value) },
   })));
-  for (const name of PLAIN) if (search[name]) chips.push({ text: `${t(`filter.${name}`)} ${search[name]}`, without: { [name]: "" } });
+  for (const name of PLAIN) if (search[name]) chips.push({ text: `${t(`filter.${name}`)} ${search[name]}`, without: { [name]: "", ...(name === "document" ? { top: "" } : {}) } });
   if (search.relevance) chips.push({ text: `${t("filter.relevance")} ${t("filter.atLeast", { share: percent(Number(search.relevance)) })}`, without: { relevance: "" } });
   if (chips.length === 0) return null;
   return html`<div class="chips">

@@ -304,7 +304,8 @@ impl Worker {
     /// The dead letter of a record, and what the stage says of it.
     fn give_up(&self, stored: &StoredRecord, error: &Error, attempts: u32) -> Vec<Output> {
         let stage = self.stage.name();
-        tracing::error!(stage, position = ?stored.position, attempts, error = %error.full_message(), "record goes to the dead letters");
+        let document = String::from_utf8_lossy(&stored.record.key);
+        tracing::error!(stage, %document, position = ?stored.position, attempts, error = %error.full_message(), "record goes to the dead letters");
         let failure = dead_letter::Failure {
             topic: self.input,
             stage,

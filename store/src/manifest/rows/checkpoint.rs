@@ -20,7 +20,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::{DocumentRights, Error, ErrorKind, Labels, Lineage, Result, State};
 
-use super::{Indexed, Named, Packed, Rows};
+use super::{Indexed, Packed, Rows};
 use crate::event_log::embedded::folder::{create_folder, failed, publish, unfinished};
 use crate::manifest::texts::Common;
 use crate::manifest::view::Applied;
@@ -89,6 +89,8 @@ struct StoredRow<'a> {
     lineage: Option<u32>,
     rights: Option<u32>,
     published_rights: Option<u32>,
+    #[serde(borrow)]
+    before: Option<Box<StoredRow<'a>>>,
     timeline: Vec<(u32, i64)>,
 }
 
@@ -102,8 +104,6 @@ struct StoredIndexed<'a> {
     fingerprint: Option<&'a str>,
     labels: Option<u32>,
     rights: Option<u32>,
-    /// Source, path and title, where they are others than the newest report's.
-    named: Option<(&'a str, &'a str, &'a str)>,
 }
 
 impl CheckpointFile {
@@ -261,6 +261,8 @@ impl Writing {
             lineage: packed.lineage.as_ref().map(|lineage| self.lineage(lineage)),
             rights: self.rights(packed.rights.as_ref()),
             published_rights: self.rights(packed.published_rights.as_ref()),
+            before: (packed.before.as_deref())
+                .map(|before| Box::new(self.row(document_id, before))),
             timeline: packed
                 .stages
                 .iter()
@@ -272,7 +274,6 @@ impl Writing {
 
     fn indexed<'a>(&mut self, indexed: &'a Indexed, newest: &str) -> StoredIndexed<'a> {
         let labels = indexed.labels.as_ref();
-        let named = indexed.named.as_deref();
         StoredIndexed {
             version: indexed.version,
             at_ms: indexed.at_ms,
@@ -281,7 +282,6 @@ impl Writing {
             fingerprint: (*newest != *indexed.fingerprint).then_some(&*indexed.fingerprint),
             labels: labels.map(|labels| number(&mut self.labels, labels)),
             rights: self.rights(indexed.rights.as_ref()),
-            named: named.map(|named| (&*named.source, &*named.source_path, &*named.title)),
         }
     }
 
@@ -393,6 +393,10 @@ impl Reading {
         };
         let rights = self.rights(row.rights)?;
         let published_rights = self.rights(row.published_rights)?;
+        let before = match &row.before {
+            Some(before) => Some(Box::new(self.packed(before)?)),
+            None => None,
+        };
         let stages: Option<Vec<Arc<str>>> = row
             .timeline
             .iter()
@@ -416,6 +420,7 @@ impl Reading {
             lineage,
             rights,
             published_rights,
+            before,
             stages,
             times: row.timeline.iter().map(|(_, at_ms)| *at_ms).collect(),
         })
@@ -436,13 +441,6 @@ impl Reading {
                 .map_or_else(|| Arc::clone(newest), Arc::from),
             labels,
             rights: self.rights(stored.rights)?,
-            named: stored.named.map(|(source, source_path, title)| {
-                Box::new(Named {
-                    source: source.into(),
-                    source_path: source_path.into(),
-                    title: title.into(),
-                })
-            }),
         })
     }
 
@@ -460,8 +458,8 @@ impl Reading {
 
     fn finish(self) -> Rows {
         let mut rows = Rows::default();
-        for (_, packed) in &self.rows {
-            rows.counts.add(packed);
+        for (document_id, packed) in &self.rows {
+            rows.note(document_id, packed);
         }
         rows.packed = self.rows.into_iter().collect::<BTreeMap<_, _>>();
         rows.shared.texts.take_over(self.texts);
@@ -523,9 +521,10 @@ fn damaged(what: &str) -> Error {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use tributary_schemas::{DocumentState, IndexedAs, StageTime};
+    use tributary_schemas::{DocumentHeader, DocumentState, StageTime};
 
     use super::*;
+    use crate::manifest::report;
     use crate::manifest::table::{DocumentRow, IndexedVersion};
 
     fn level(security_level: u8) -> DocumentRights {
@@ -562,8 +561,20 @@ mod tests {
                 labels: None,
                 rights: (!number.is_multiple_of(3)).then(|| level(3)),
                 published_rights: number.is_multiple_of(3).then(|| level(4)),
-                indexed_as: None,
+                indexed_rights: None,
+                before: None,
             },
+            before: number.is_multiple_of(13).then(|| {
+                let document = DocumentHeader {
+                    document_id: format!("d{number}"),
+                    title: format!("before {number}"),
+                    ..DocumentHeader::default()
+                };
+                Box::new(DocumentState {
+                    rights: Some(level(6)),
+                    ..report(&document, State::Indexed, 1)
+                })
+            }),
             indexed: (!number.is_multiple_of(5)).then(|| IndexedVersion {
                 version: number,
                 at_ms: (!number.is_multiple_of(9)).then_some(number as i64),
@@ -574,12 +585,7 @@ mod tests {
                     tags: vec![format!("t{}", number % 13)],
                     knowledge_sets: vec!["common".into()],
                 }),
-                known_as: IndexedAs {
-                    source: format!("s{}", number % 7),
-                    source_path: format!("文件/{number}.md"),
-                    title: format!("标题 {}", number - number % 2),
-                    rights: (!number.is_multiple_of(4)).then(|| level(5)),
-                },
+                rights: (!number.is_multiple_of(4)).then(|| level(5)),
                 fingerprint: if number.is_multiple_of(2) {
                     format!("f{number}")
                 } else {

@@ -2,12 +2,12 @@
 
 mod checkpoint;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
 use tributary_schemas::{
-    DocumentRights, DocumentState, IndexedAs, Labels, Lineage, Newer, StageTime, State,
+    DocumentRights, DocumentState, Labels, Lineage, Newer, StageTime, State, Viewer,
 };
 
 use super::standing::{Standing, Told};
@@ -19,6 +19,9 @@ pub use checkpoint::CheckpointFile;
 /// Rows that are looked at before others are let have the table.
 pub(super) const ROWS_AT_ONCE: usize = 10_000;
 
+/// Documents that are kept out of one search by name.
+const MOST_WITHHELD: usize = 10_000;
+
 /// Rows by document id.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
@@ -27,6 +30,10 @@ pub(super) struct Rows {
     counts: Counts,
     /// Those whose last report alone does not say what the row says.
     unsaid: BTreeSet<Box<str>>,
+    /// Those whose newest rights are on their way and others than those of what is found.
+    changing: BTreeSet<Box<str>>,
+    /// How many documents each one's chunks stand for beside itself.
+    stood_for: HashMap<Box<str>, usize>,
 }
 
 /// How many documents there are.
@@ -61,32 +68,30 @@ pub(super) struct Glance<'a> {
     pub labels: Option<&'a Labels>,
     /// Who may see it, by the newest report.
     pub standing: Standing<'a>,
-    /// What is indexed, where it is called otherwise.
-    named: Option<&'a Named>,
+    before: Option<&'a Packed>,
 }
 
-impl Glance<'_> {
+impl<'a> Glance<'a> {
     /// What somebody sees who is told so much.
-    pub fn told(self, told: Told) -> Option<Self> {
-        match told {
-            Told::Nothing => None,
-            Told::Newest => Some(self),
-            Told::Indexed => Some(self.as_indexed()),
-        }
-    }
-
-    /// As if what can be found were all that there is.
-    fn as_indexed(self) -> Self {
-        let named = self.named;
-        Self {
-            state: State::Indexed,
-            source: named.map_or(self.source, |named| &named.source),
-            source_path: named.map_or(self.source_path, |named| &named.source_path),
-            title: named.map_or(self.title, |named| &named.title),
-            at_ms: self.indexed_at_ms.unwrap_or(0),
-            is_degraded: false,
-            reason: None,
-            ..self
+    pub fn told(self, told: Told) -> Self {
+        let report = match self.before.filter(|_| !told.is_newest) {
+            Some(before) => Self {
+                is_searchable: self.is_searchable,
+                labels: self.labels,
+                indexed_at_ms: self.indexed_at_ms,
+                standing: self.standing,
+                ..before.glance(self.document_id)
+            },
+            None => self,
+        };
+        match told.is_found {
+            true => report,
+            false => Self {
+                is_searchable: false,
+                labels: None,
+                indexed_at_ms: None,
+                ..report
+            },
         }
     }
 }
@@ -121,6 +126,8 @@ struct Packed {
     lineage: Option<Arc<Lineage>>,
     rights: Option<Arc<DocumentRights>>,
     published_rights: Option<Arc<DocumentRights>>,
+    /// The last report of which rights were decided, where the newest is none.
+    before: Option<Box<Packed>>,
     /// Names of the stages that finished with it, and when each did.
     stages: Arc<[Arc<str>]>,
     times: Box<[i64]>,
@@ -137,16 +144,6 @@ struct Indexed {
     fingerprint: Arc<str>,
     labels: Option<Arc<Labels>>,
     rights: Option<Arc<DocumentRights>>,
-    /// Where it is called otherwise than in the newest report.
-    named: Option<Box<Named>>,
-}
-
-/// What people call a version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Named {
-    source: Box<str>,
-    source_path: Box<str>,
-    title: Box<str>,
 }
 
 /// Since when a version is indexed, where reports of before do not say it.
@@ -286,10 +283,49 @@ impl Rows {
     pub fn set(&mut self, row: DocumentRow) {
         let document_id = row.latest.document_id.clone().into_boxed_str();
         let packed = Box::new(self.shared.pack(row));
-        self.counts.add(&packed);
+        self.note(&document_id, &packed);
         if let Some(replaced) = self.packed.insert(document_id, packed) {
             self.counts.remove(&replaced);
+            self.let_go(&replaced);
         }
+    }
+
+    /// Counts a row that is there from now on.
+    fn note(&mut self, document_id: &str, packed: &Packed) {
+        self.counts.add(packed);
+        if packed.changes_rights() {
+            self.changing.insert(document_id.into());
+        } else {
+            self.changing.remove(document_id);
+        }
+        if let Some(owner) = packed.stored_with() {
+            *self.stood_for.entry(owner.into()).or_default() += 1;
+        }
+    }
+
+    fn let_go(&mut self, replaced: &Packed) {
+        let owner = replaced.stored_with().unwrap_or_default();
+        if let Some(count) = self.stood_for.get_mut(owner) {
+            *count -= 1;
+            if *count == 0 {
+                self.stood_for.remove(owner);
+            }
+        }
+    }
+
+    /// Documents that the index finds for a viewer although a newer version refuses them, at most
+    /// [`MOST_WITHHELD`]. Not those whose chunks stand for others too, which may still be seen.
+    pub fn withheld(&self, viewer: &Viewer) -> Vec<String> {
+        let is_withheld = |document_id: &&Box<str>| {
+            let packed = self.packed.get(*document_id);
+            packed.is_some_and(|packed| packed.is_withheld(viewer))
+                && !self.stood_for.contains_key(*document_id)
+        };
+        let withheld = self.changing.iter().filter(is_withheld);
+        let withheld = withheld.take(MOST_WITHHELD);
+        withheld
+            .map(|document_id| document_id.to_string())
+            .collect()
     }
 
     /// Whether the last report of a document alone says what its row says.
@@ -322,9 +358,16 @@ fn kept(labels: &Labels) -> Arc<Labels> {
 impl Shared {
     fn pack(&mut self, row: DocumentRow) -> Packed {
         let latest = row.latest;
-        let fingerprint: Arc<str> = latest.fingerprint.clone().into();
-        let indexed = row.indexed;
-        let indexed = indexed.map(|indexed| self.indexed(indexed, &latest, &fingerprint));
+        let fingerprint: Arc<str> = latest.fingerprint.into();
+        let before = row.before.map(|before| {
+            Box::new(self.pack(DocumentRow {
+                latest: *before,
+                before: None,
+                indexed: None,
+                passed: 0,
+                taken: 0,
+            }))
+        });
         let (stages, times) = self.timeline(latest.timeline);
         Packed {
             version: latest.version,
@@ -334,7 +377,10 @@ impl Shared {
             chunks: latest.chunks,
             state: latest.state,
             indexed_version: latest.indexed_version,
-            indexed,
+            indexed: row
+                .indexed
+                .map(|indexed| self.indexed(indexed, &fingerprint)),
+            before,
             fingerprint,
             reason: latest.reason.map(String::into_boxed_str),
             source: self.texts.share(&latest.source),
@@ -353,19 +399,13 @@ impl Shared {
         self.rights.share_with(rights, keep)
     }
 
-    fn indexed(
-        &mut self,
-        indexed: IndexedVersion,
-        latest: &DocumentState,
-        newest: &Arc<str>,
-    ) -> Indexed {
+    fn indexed(&mut self, indexed: IndexedVersion, newest: &Arc<str>) -> Indexed {
         let fingerprint = if **newest == *indexed.fingerprint {
             Arc::clone(newest)
         } else {
             indexed.fingerprint.into()
         };
-        let known_as = indexed.known_as;
-        let rights = known_as.rights.as_ref();
+        let rights = indexed.rights.as_ref();
         let labels = indexed.labels.as_ref();
         Indexed {
             version: indexed.version,
@@ -375,7 +415,6 @@ impl Shared {
             fingerprint,
             labels: labels.map(|labels| self.labels.share_with(labels, kept)),
             rights: rights.map(|rights| self.rights(rights)),
-            named: Named::beside(known_as, latest).map(Box::new),
         }
     }
 
@@ -414,6 +453,27 @@ impl Packed {
 
     fn newest_rights(&self) -> Option<&Arc<DocumentRights>> {
         self.rights.as_ref().or(self.published_rights.as_ref())
+    }
+
+    /// Whether the newest rights are on their way, and others than those of what is found.
+    fn changes_rights(&self) -> bool {
+        let found = self.found().map(|indexed| &indexed.rights);
+        let newest = self.rights_on_the_way();
+        newest.is_some() && found.is_some_and(|found| found.as_ref() != newest)
+    }
+
+    /// Whether a viewer may see what is found, and not by what is on its way.
+    fn is_withheld(&self, viewer: &Viewer) -> bool {
+        let newest = self.rights_on_the_way().map(|newest| &**newest);
+        let found = self.found().and_then(|indexed| indexed.rights.as_deref());
+        viewer.sees_rights(found) && !viewer.sees_before(found, newest)
+    }
+
+    /// The document whose chunks stand for this one's.
+    fn stored_with(&self) -> Option<&str> {
+        let decided = self.before.as_deref().unwrap_or(self);
+        let reason = decided.reason.as_deref();
+        reason.and_then(|reason| reason.strip_prefix(DocumentState::STORED_ONCE))
     }
 
     fn beside(&self, version: u64) -> Newer {
@@ -455,11 +515,14 @@ impl Packed {
             labels: None,
             rights: self.rights.as_deref().cloned(),
             published_rights: self.published_rights.as_deref().cloned(),
-            indexed_as: None,
+            indexed_rights: None,
+            before: None,
         };
-        let indexed = self.indexed.as_ref().map(|indexed| indexed.unpack(&latest));
+        let indexed = self.indexed.as_ref().map(Indexed::unpack);
+        let before = self.before.as_ref();
         DocumentRow {
             latest,
+            before: before.map(|before| Box::new(before.unpack(document_id).latest)),
             indexed,
             passed: self.passed,
             taken: self.taken,
@@ -484,10 +547,7 @@ impl Packed {
             indexed_at_ms: self.indexed.as_ref().and_then(Indexed::since),
             labels,
             standing: self.standing(),
-            named: self
-                .indexed
-                .as_ref()
-                .and_then(|indexed| indexed.named.as_deref()),
+            before: self.before.as_deref(),
         }
     }
 
@@ -496,7 +556,8 @@ impl Packed {
             source: &self.source,
             rights: self.rights.as_deref(),
             published: self.published_rights.as_deref(),
-            indexed: self.found().and_then(|indexed| indexed.rights.as_deref()),
+            before: (self.before.as_ref()).and_then(|before| before.rights.as_deref()),
+            found: self.found().and_then(|indexed| indexed.rights.as_deref()),
         }
     }
 
@@ -521,9 +582,7 @@ impl Indexed {
         (self.at_ms != UNKNOWN_TIME).then_some(self.at_ms)
     }
 
-    fn unpack(&self, latest: &DocumentState) -> IndexedVersion {
-        let named = self.named.as_deref().cloned();
-        let named = named.unwrap_or_else(|| Named::of(latest));
+    fn unpack(&self) -> IndexedVersion {
         IndexedVersion {
             version: self.version,
             at_ms: Some(self.at_ms).filter(|at_ms| *at_ms != UNKNOWN_TIME),
@@ -531,33 +590,8 @@ impl Indexed {
             is_aside: self.is_aside,
             fingerprint: self.fingerprint.to_string(),
             labels: self.labels.as_deref().cloned(),
-            known_as: IndexedAs {
-                source: named.source.into(),
-                source_path: named.source_path.into(),
-                title: named.title.into(),
-                rights: self.rights.as_deref().cloned(),
-            },
+            rights: self.rights.as_deref().cloned(),
         }
-    }
-}
-
-impl Named {
-    fn of(report: &DocumentState) -> Self {
-        Self {
-            source: report.source.as_str().into(),
-            source_path: report.source_path.as_str().into(),
-            title: report.title.as_str().into(),
-        }
-    }
-
-    /// Where it is another name than that of the newest report.
-    fn beside(indexed: IndexedAs, latest: &DocumentState) -> Option<Self> {
-        let named = Self {
-            source: indexed.source.into(),
-            source_path: indexed.source_path.into(),
-            title: indexed.title.into(),
-        };
-        (named != Self::of(latest)).then_some(named)
     }
 }
 
@@ -602,8 +636,10 @@ mod tests {
                     section_levels: Vec::new(),
                 }),
                 published_rights: None,
-                indexed_as: None,
+                indexed_rights: None,
+                before: None,
             },
+            before: None,
             indexed: Some(IndexedVersion {
                 version: 6,
                 at_ms: Some(4),
@@ -615,12 +651,7 @@ mod tests {
                     tags: vec!["radio".into()],
                     knowledge_sets: vec!["common".into()],
                 }),
-                known_as: IndexedAs {
-                    source: "wiki".into(),
-                    source_path: "a/b.md".into(),
-                    title: "标题".into(),
-                    rights: Some(DocumentRights::default()),
-                },
+                rights: Some(DocumentRights::default()),
             }),
             passed: 6,
             taken: 7,
@@ -658,6 +689,7 @@ mod tests {
             };
             rows.set(DocumentRow {
                 latest,
+                before: None,
                 indexed: None,
                 passed: 0,
                 taken: 0,

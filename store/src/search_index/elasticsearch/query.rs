@@ -36,7 +36,8 @@ pub fn filter(filter: &Filter) -> Vec<Value> {
     conditions
 }
 
-/// What somebody may see; says the same as [`Viewer::sees`].
+/// What somebody may see; says the same as [`Viewer::sees`], and leaves out what is known to be
+/// withheld.
 fn seen(viewer: &Viewer) -> [Value; 2] {
     let terms = viewer.terms().into_iter().map(indexed_term).collect();
     let mut may_be = vec![any_of("filter", terms)];
@@ -45,9 +46,13 @@ fn seen(viewer: &Viewer) -> [Value; 2] {
     }
     // Negated, as a document without a level is public.
     let above = json!({"range": {"security_level": {"gt": viewer.clearance}}});
+    let withheld = viewer.withheld_terms();
+    let withheld = withheld.into_iter().map(indexed_term).collect::<Vec<_>>();
+    let withheld = (!withheld.is_empty()).then(|| any_of("filter", withheld));
+    let refused: Vec<Value> = std::iter::once(above).chain(withheld).collect();
     [
         json!({"bool": {"should": may_be, "minimum_should_match": 1}}),
-        json!({"bool": {"must_not": [above]}}),
+        json!({"bool": {"must_not": refused}}),
     ]
 }
 

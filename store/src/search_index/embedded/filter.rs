@@ -34,7 +34,8 @@ pub fn documents(segment: &Segment, fields: Fields, filter: &Filter) -> tantivy:
     Ok(allowed)
 }
 
-/// Keeps the documents that somebody may see; says the same as [`Viewer::sees`].
+/// Keeps the documents that somebody may see; says the same as [`Viewer::sees`], and leaves out what
+/// is known to be withheld.
 fn keep_seen(
     segment: &Segment,
     fields: Fields,
@@ -48,6 +49,9 @@ fn keep_seen(
         seen.unite(&unstated);
     }
     allowed.intersect(&seen);
+    if !viewer.withheld.is_empty() {
+        allowed.subtract(&any_of(segment, fields, &viewer.withheld_terms())?);
+    }
     let level = segment.reader.fast_fields().u64(text::SECURITY_LEVEL)?;
     let clearance = u64::from(viewer.clearance);
     keep(allowed, |document| {
