@@ -10,9 +10,7 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use tributary_query_api::config::{DocumentsWithoutAccess, NetworkAccess, ServerConfig};
 use tributary_schemas::document::TABLES_DATABASE;
-use tributary_schemas::{
-    Access, ChunkId, DocumentHeader, SectionLevel, SharedNewestRights, State, Viewer,
-};
+use tributary_schemas::{Access, ChunkId, DocumentHeader, SectionLevel, State, Viewer};
 use tributary_store::keys::{Grant, NewKey};
 use tributary_store::search_index::Operation;
 
