@@ -1043,7 +1043,8 @@ mod tests {
             ..Viewer::default()
         };
         assert_eq!(table.withheld(&viewer(1)), ["narrowed"]);
-        assert!(table.withheld(&viewer(2)).is_empty());
+        assert_eq!(table.withheld(&viewer(2)), ["hidden before"]);
+        assert!(table.withheld(&viewer(3)).is_empty());
         let alone = DocumentState {
             reason: None,
             ..duplicate
