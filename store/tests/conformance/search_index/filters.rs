@@ -116,6 +116,11 @@ pub async fn rights_hold_inside_every_query(index: &dyn SearchIndex) {
     for (filter, expected) in table {
         passes(index, filter, expected).await;
     }
+    let mut withheld = viewer(&["b"], None, 2, true);
+    if let Some(viewer) = withheld.viewer.as_mut() {
+        viewer.withheld = ["d4", "d2", "d9"].map(str::to_owned).into();
+    }
+    passes(index, withheld, &[1, 3, 5]).await;
     let also_by_level = Filter {
         max_security_level: Some(1),
         ..viewer(&["b"], Some("u"), 2, true)
