@@ -380,6 +380,18 @@ test("an address of no view, and a filter that nothing meets, are told", async (
   assert.equal(await page.getByText("There is no page").count(), 0);
 });
 
+test("a document whose newest version cannot be read says so and shows the one before", async (t) => {
+  const place = { source: "own", source_path: "earlier.md" };
+  const [id] = await server.publish([{ ...place, content: "# Earlier\n\nThe text of before." }]);
+  await server.call("POST", "documents", { ...place, content_base64: Buffer.from("%PDF-1.7\nnothing").toString("base64") });
+  await until("it is given up", async () => (await server.call("POST", "documents/states", { document_ids: [id] })).documents[0].state === "dead");
+  const page = await open(t, `documents/${encodeURIComponent(id)}`);
+  await page.getByText("The newest version could not be read; this is the one before.").waitFor();
+  await page.getByText("The text of before.").waitFor();
+  assert.equal(await page.locator("article header .state.indexed").count(), 1);
+  assert.equal(await page.locator("article header h2").innerText(), "Earlier");
+});
+
 test("both languages have every word, and the page asks for no other", async () => {
   const web = PAGE_FOLDER;
   const [en, zh] = await Promise.all(["en", "zh"].map(async (one) => JSON.parse(await readFile(path.join(web, "words", `${one}.json`), "utf8"))));

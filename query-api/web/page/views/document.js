@@ -10,7 +10,7 @@ import { markTexts } from "../parts/marking.js";
 import { Busy, Empty, ProblemNotice } from "../parts/notice.js";
 import { isWebAddress, PagePictures, Pictures } from "../parts/pictures.js";
 import { useResource } from "../parts/resource.js";
-import { State } from "../parts/state.js";
+import { isFinal, State } from "../parts/state.js";
 import { titleOf } from "./hit.js";
 import { useSetNames } from "./sets_names.js";
 
@@ -94,10 +94,11 @@ function Reading({ report, pieces, quotes, chunk }) {
   const headings = useHeadings(place, pieces);
   const missing = useCited(place, pieces, quotes);
   return html`<article class="document">
-    <header class="head"><h2>${titleOf(report)}</h2><${State} state=${report.state} /></header>
-    <p class="where"><span class="file">${report.source} / ${report.source_path}</span>
+    <header class="head"><h2>${titleOf(report)}</h2>${report.searchable ? html`<span class="state indexed">${t("documents.searchable.true")}</span>` : html`<${State} state=${report.state} />`}</header>
+    <p class="where"><span class="file">${report.source} / ${report.source_path}</span>${" "}
       ${report.original && html`<a href=${report.original.slice(1)} download>${t("document.original")}</a>`}</p>
     ${shown === 0 && report.reason && html`<p class=${report.state === "dead" ? "notice bad" : "notice"}><span lang="en">${report.reason}</span>${report.state === "dead" && mayView("dead-letters") && html` <a href=${address("dead-letters")}>${t("view.dead-letters")}</a>`}</p>`}
+    ${shown > 0 && html`<${Earlier} report=${report} />`}
     <${Facts} report=${report} />
     ${report.chunks > shown && shown > 0 && html`<p class="notice">${t("document.partly", { shown, count: report.chunks })}</p>`}
     ${missing > 0 && html`<p class="notice">${t("document.citedMissing")}</p>`}
@@ -110,6 +111,12 @@ function Reading({ report, pieces, quotes, chunk }) {
       </div>
     </div>
   </article>`;
+}
+
+/** Says that what is read here is not what was published last. */
+function Earlier({ report }) {
+  if (report.state === "dead") return html`<p class="notice bad">${t("document.earlierFailed")} <span lang="en">${report.reason}</span></p>`;
+  return !isFinal(report.state) && html`<p class="notice">${t("document.earlierMoving")}</p>`;
 }
 
 /** Passages of a document of one page name none. */
