@@ -541,8 +541,8 @@ mod tests {
     fn a_file_that_the_disk_cannot_read_is_damaged_and_one_that_we_may_not_is_an_error() {
         // Nothing is mapped at its beginning.
         let unreadable = Path::new("/proc/self/mem");
-        assert_eq!(is_whole("00", unreadable).unwrap(), false);
-        assert_eq!(cache::is_whole(unreadable).unwrap(), false);
+        assert!(!is_whole("00", unreadable).unwrap());
+        assert!(!cache::is_whole(unreadable).unwrap());
         assert!(is_whole("00", Path::new("/nowhere")).is_err());
     }
 

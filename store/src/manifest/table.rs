@@ -936,8 +936,9 @@ mod tests {
         let middle = decided(2, State::Indexed, "Middle", 1);
         // To a viewer of level 1.
         let old = Some((1, "Old"));
-        let table: [(&[DocumentState], Option<(u64, &str)>); 13] = [
-            (&[indexed.clone()], old),
+        type Expected<'a> = Option<(u64, &'a str)>;
+        let table: [(&[DocumentState], Expected<'_>); 13] = [
+            (std::slice::from_ref(&indexed), old),
             (
                 &[indexed.clone(), undecided(2, State::Accepted, "New", 1)],
                 old,

@@ -316,16 +316,14 @@ impl Rows {
     /// Documents that the index finds for a viewer although a newer version refuses them, at most
     /// [`MOST_WITHHELD`]. Not those whose chunks stand for others too, which may still be seen.
     pub fn withheld(&self, viewer: &Viewer) -> Vec<String> {
-        let is_withheld = |document_id: &&Box<str>| {
-            let packed = self.packed.get(*document_id);
+        let is_withheld = |document_id: &str| {
+            let packed = self.packed.get(document_id);
             packed.is_some_and(|packed| packed.is_withheld(viewer))
-                && !self.stood_for.contains_key(*document_id)
+                && !self.stood_for.contains_key(document_id)
         };
-        let withheld = self.changing.iter().filter(is_withheld);
-        let withheld = withheld.take(MOST_WITHHELD);
-        withheld
-            .map(|document_id| document_id.to_string())
-            .collect()
+        let changing = self.changing.iter().map(|document_id| &**document_id);
+        let withheld = changing.filter(|document_id| is_withheld(document_id));
+        withheld.take(MOST_WITHHELD).map(str::to_owned).collect()
     }
 
     /// Whether the last report of a document alone says what its row says.
