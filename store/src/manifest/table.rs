@@ -521,7 +521,7 @@ fn changed(mut row: DocumentRow, state: DocumentState) -> DocumentRow {
         }
         let previous = std::mem::replace(&mut row.latest, by_itself(state.clone()));
         keep_rights(&mut row.latest, &previous);
-        keep_what_a_deletion_cannot_say(&mut row.latest, &previous);
+        keep_what_it_cannot_say(&mut row.latest, &previous);
         keep_decided(&mut row, Some(previous), &state);
     } else {
         keep_decided(&mut row, None, &state);
@@ -567,10 +567,10 @@ fn refused_before(previous: &DocumentState) -> Option<&DocumentRights> {
     }
 }
 
-/// A null value has no source, path and title, and what could not be read has no title: the document
-/// keeps those it had.
-fn keep_what_a_deletion_cannot_say(latest: &mut DocumentState, previous: &DocumentState) {
-    if latest.state == State::Dead && latest.title.is_empty() {
+/// A null value has no source, path and title, and what was not read yet, or could not be, may have
+/// no title: the document keeps those it had.
+fn keep_what_it_cannot_say(latest: &mut DocumentState, previous: &DocumentState) {
+    if latest.rights.is_none() && latest.title.is_empty() {
         latest.title.clone_from(&previous.title);
     }
     if latest.source.is_empty() {
@@ -1069,11 +1069,22 @@ mod tests {
             source_path: "a.md".into(),
             ..state(1, State::Indexed)
         };
-        let row = row_after(&[indexed, state(2, State::Deleted)]);
+        let row = row_after(&[indexed.clone(), state(2, State::Deleted)]);
         assert_eq!(
             (row.latest.source.as_str(), row.latest.source_path.as_str()),
             ("wiki", "a.md")
         );
+        let titled = DocumentState {
+            title: "Tilt".into(),
+            ..indexed
+        };
+        let unread = |state_now| DocumentState {
+            fingerprint: String::new(),
+            rights: None,
+            ..state(2, state_now)
+        };
+        let row = row_after(&[titled, unread(State::Accepted), unread(State::Dead)]);
+        assert_eq!(row.latest.title, "Tilt", "of what could not be read");
     }
 
     #[test]
