@@ -461,7 +461,11 @@ fn keep_decided(row: &mut DocumentRow, previous: Option<DocumentState>, state: &
         row.before = None;
         return;
     }
-    let previous = previous.filter(is_decided).map(Box::new);
+    // Of what was deleted readers are told by more than its own rights: nobody is, once it is on its
+    // way again.
+    let is_kept =
+        |previous: &DocumentState| is_decided(previous) && previous.state != State::Deleted;
+    let previous = previous.filter(is_kept).map(Box::new);
     row.before = previous
         .or_else(|| row.before.take())
         .or(state.before.clone());
@@ -888,6 +892,9 @@ mod tests {
         ];
         for (mut reports, is_seen) in ways {
             reports.push(deleted.clone());
+            let again = [reports.as_slice(), &[accepted(4, 0)]].concat();
+            let told = row_after(&again).told(&Viewer::default());
+            assert_eq!(told, None, "on its way again: {again:?}");
             let row = row_after(&reports);
             assert_eq!(row.latest.state, State::Deleted);
             let told = row.told(&Viewer::default());

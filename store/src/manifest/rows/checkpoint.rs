@@ -541,7 +541,11 @@ mod tests {
                 document_id: format!("d{number}"),
                 version: number,
                 state,
-                reason: number.is_multiple_of(3).then(|| format!("reason {number}")),
+                reason: match number % 6 {
+                    0 => Some(format!("{}d1", DocumentState::STORED_ONCE)),
+                    3 => Some(format!("reason {number}")),
+                    _ => None,
+                },
                 source: format!("s{}", number % 7),
                 source_path: format!("文件/{number}.md"),
                 title: format!("标题 {number}"),
@@ -620,6 +624,8 @@ mod tests {
             assert_eq!(applied, Applied::from([(0, 7), (1, 9)]));
             assert_eq!(read.counts(), rows.counts());
             assert!(read.after(None).eq(rows.after(None)), "{count}");
+            assert_eq!(read.changing, rows.changing, "{count}");
+            assert_eq!(read.stood_for, rows.stood_for, "{count}");
             assert_eq!(read.shared.lineages.len(), rows.shared.lineages.len());
         }
     }
