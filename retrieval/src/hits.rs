@@ -189,44 +189,37 @@ fn chosen(shown: Vec<Shown>, places: usize, per_document: Option<usize>) -> Vec<
     let Some(most) = per_document else {
         return shown.into_iter().take(places).map(|one| (one, 0)).collect();
     };
-    let mut of_documents: HashMap<String, usize> = HashMap::new();
-    let mut is_one_too_many = |shown: &Shown| {
-        let count = of_documents
-            .entry(shown.document.document_id.clone())
-            .or_default();
-        *count += 1;
-        *count > most
+    let mut found: HashMap<String, usize> = HashMap::new();
+    let mut number = |shown: Shown| {
+        let of_document = found.entry(shown.document.document_id.clone());
+        let number = of_document.or_default();
+        *number += 1;
+        let is_beyond = *number > most;
+        (shown, is_beyond)
     };
-    let marked: Vec<(Shown, bool)> = shown
-        .into_iter()
-        .map(|shown| {
-            let is_one_too_many = is_one_too_many(&shown);
-            (shown, is_one_too_many)
-        })
-        .collect();
-    let within = marked.iter().filter(|(_, too_many)| !too_many).count();
-    let mut room_within = places;
-    let mut room_beyond = places.saturating_sub(within);
-    let mut chosen: Vec<(Shown, usize)> = Vec::new();
-    let mut left_out: HashMap<String, usize> = HashMap::new();
-    for (shown, is_one_too_many) in marked {
-        let room = match is_one_too_many {
+    let numbered: Vec<(Shown, bool)> = shown.into_iter().map(&mut number).collect();
+    let within = numbered.iter().filter(|(_, is_beyond)| !is_beyond).count();
+    let (mut room_within, mut room_beyond) = (places, places.saturating_sub(within));
+    let takes_a_place = |(_, is_beyond): &(Shown, bool)| {
+        let room = match is_beyond {
             true => &mut room_beyond,
             false => &mut room_within,
         };
-        if *room > 0 {
-            *room -= 1;
-            chosen.push((shown, 0));
-        } else {
-            *left_out
-                .entry(shown.document.document_id.clone())
-                .or_default() += 1;
-        }
+        let is_room = *room > 0;
+        *room -= usize::from(is_room);
+        is_room
+    };
+    let chosen = numbered.into_iter().filter(takes_a_place);
+    let chosen: Vec<Shown> = chosen.map(|(shown, _)| shown).collect();
+    for shown in &chosen {
+        let left_out = found.get_mut(&shown.document.document_id);
+        left_out.into_iter().for_each(|left_out| *left_out -= 1);
     }
-    for (shown, more) in &mut chosen {
-        *more = left_out.remove(&shown.document.document_id).unwrap_or(0);
-    }
-    chosen
+    let with_left_out = |shown: Shown| {
+        let left_out = found.remove(&shown.document.document_id);
+        (shown, left_out.unwrap_or(0))
+    };
+    chosen.into_iter().map(with_left_out).collect()
 }
 
 fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
