@@ -124,18 +124,26 @@ fn keys_are_made_rotated_and_revoked_while_a_server_runs() {
         .refused(1, &["server's machine"]);
 }
 
-fn zebra() -> Value {
-    json!({"content": "# Zebra\n\nA zebra crosses."})
+/// The key of a reader in these groups.
+fn reader_of(workspace: &Workspace, groups: &[&str]) -> String {
+    let mut create = vec!["keys", "create", "--name", "r", "--role", "reader"];
+    create.extend(groups.iter().flat_map(|group| ["--group", group]));
+    create.extend(["--format", "json"]);
+    text(&workspace.json(create), "/secret").to_owned()
 }
 
-/// Publishes the one document of these tests for a group, with these fields beside.
-fn publish_for(server: &Server, key: &str, group: &str, content: &Value) {
-    let mut event = json!({
-        "source": "wiki", "source_path": "zebra.md",
-        "attributes": {"access": {"groups": [group]}},
-    });
-    let fields = content.as_object().cloned().unwrap_or_default();
-    event.as_object_mut().unwrap().extend(fields);
+/// Publishes the one document that most tests have for a group.
+fn publish_for(server: &Server, key: &str, group: &str) {
+    let zebra = json!({"content": "# Zebra\n\nA zebra crosses."});
+    publish(server, key, "zebra.md", &json!({"groups": [group]}), &zebra);
+}
+
+/// Publishes a document of these fields, which these readers may see.
+fn publish(server: &Server, key: &str, path: &str, access: &Value, fields: &Value) {
+    let mut event = fields.clone();
+    event["source"] = json!("wiki");
+    event["source_path"] = json!(path);
+    event["attributes"] = json!({"access": access});
     let sent = ureq::post(format!("{}/v1/documents", server.url))
         .header("authorization", format!("Bearer {key}"))
         .send_json(event);
@@ -147,23 +155,21 @@ fn rights_that_are_taken_away_are_gone_with_the_answer_and_over_restarts() {
     let workspace = workspace();
     let server = workspace.start();
     let (_, administrator) = made(&workspace, &["administrator"]);
-    let create = "keys create --name r --role reader --group radio --format json";
-    let reader = workspace.json(create.split(' '));
-    let reader = text(&reader, "/secret");
+    let reader = &reader_of(&workspace, &["radio"]);
     let is_found = |server: &Server| {
         let search = ["search", "zebra", "--format", "json"];
         let found = elsewhere(&workspace, server, Some(reader), &search);
         assert_eq!(found.code, 0, "{found:?}");
         found.stdout.contains("A zebra crosses")
     };
-    publish_for(&server, &administrator, "radio", &zebra());
+    publish_for(&server, &administrator, "radio");
     wait_for("the document", || is_found(&server).then_some(()));
     server.stop();
     // Without a stage that could take it on, a change waits as behind an import without end.
     let queries = ["--services", "query"];
     let server = workspace.start_with(&queries);
     assert!(is_found(&server));
-    publish_for(&server, &administrator, "others", &zebra());
+    publish_for(&server, &administrator, "others");
     assert!(!is_found(&server));
     server.stop();
     let server = workspace.start_with(&queries);
@@ -171,7 +177,7 @@ fn rights_that_are_taken_away_are_gone_with_the_answer_and_over_restarts() {
     server.stop();
     let server = workspace.start();
     assert!(!is_found(&server));
-    publish_for(&server, &administrator, "radio", &zebra());
+    publish_for(&server, &administrator, "radio");
     wait_for("the right that was given again", || {
         is_found(&server).then_some(())
     });
@@ -183,9 +189,7 @@ fn readers_see_the_version_that_they_find_while_a_newer_one_waits_and_after_it_w
     let workspace = workspace();
     let server = workspace.start();
     let (_, administrator) = made(&workspace, &["administrator"]);
-    let create = "keys create --name r --role reader --group radio --format json";
-    let reader = workspace.json(create.split(' '));
-    let reader = text(&reader, "/secret");
+    let reader = &reader_of(&workspace, &["radio"]);
     let asked = |server: &Server, key: &str, verb: &[&str]| {
         let verb = [verb, &["--format", "json"]].concat();
         let run = elsewhere(&workspace, server, Some(key), &verb);
@@ -211,7 +215,7 @@ fn readers_see_the_version_that_they_find_while_a_newer_one_waits_and_after_it_w
         assert!(original.unwrap().contains("A zebra crosses"));
     };
 
-    publish_for(&server, &administrator, "radio", &zebra());
+    publish_for(&server, &administrator, "radio");
     wait_for("the document", || {
         let shown = asked(&server, reader, &show)?;
         (text(&shown, "/state") == "indexed").then_some(())
@@ -219,7 +223,8 @@ fn readers_see_the_version_that_they_find_while_a_newer_one_waits_and_after_it_w
     server.stop();
     let server = workspace.start_with(&["--services", "query"]);
     let broken = json!({"title": "Quagga", "content_base64": "JVBERi0xLjQgYnJva2Vu"});
-    publish_for(&server, &administrator, "radio", &broken);
+    let radio = json!({"groups": ["radio"]});
+    publish(&server, &administrator, "zebra.md", &radio, &broken);
     seen_as_first(&server);
     let (_, stranger) = made(&workspace, &["reader"]);
     assert_eq!(asked(&server, &stranger, &show), None);
@@ -248,25 +253,16 @@ fn what_is_withheld_takes_no_places_among_the_hits() {
     let workspace = workspace();
     let server = workspace.start();
     let (_, administrator) = made(&workspace, &["administrator"]);
-    let create = "keys create --name r --role reader --format json";
-    let reader = workspace.json(create.split(' '));
-    let reader = text(&reader, "/secret");
+    let (_, reader) = &made(&workspace, &["reader"]);
     let sections = |count: usize, text: &str| {
         let section = |number: usize| format!("## Part {number}\n\n{}\n", text.repeat(20));
-        (0..count).map(section).collect::<String>()
-    };
-    let publish = |server: &Server, path: &str, content: String, access: Value| {
-        let event = json!({"source": "wiki", "source_path": path, "content": content,
-            "attributes": {"access": access}});
-        let sent = ureq::post(format!("{}/v1/documents", server.url))
-            .header("authorization", format!("Bearer {administrator}"))
-            .send_json(event);
-        assert_eq!(sent.unwrap().status(), 202);
+        json!({"content": (0..count).map(section).collect::<String>()})
     };
     let seen = sections(30, "The common word stands among many others here. ");
     let secret = sections(200, "A common quuxinc word, common and common again. ");
-    publish(&server, "seen.md", seen, json!({}));
-    publish(&server, "secret.md", secret.clone(), json!({}));
+    let everybody = json!({});
+    publish(&server, &administrator, "seen.md", &everybody, &seen);
+    publish(&server, &administrator, "secret.md", &everybody, &secret);
     let found = |server: &Server, query: &str| {
         let search = ["search", query, "--format", "json", "-k", "80"];
         let found = elsewhere(&workspace, server, Some(reader), &search);
@@ -290,7 +286,8 @@ fn what_is_withheld_takes_no_places_among_the_hits() {
     server.stop();
 
     let server = workspace.start_with(&["--services", "query"]);
-    publish(&server, "secret.md", secret, json!({"groups": ["board"]}));
+    let board = json!({"groups": ["board"]});
+    publish(&server, &administrator, "secret.md", &board, &secret);
     let left = found(&server, "common word");
     assert!(left.len() >= 25, "{left:?}");
     assert!(left.iter().all(|(path, _)| path == "seen.md"), "{left:?}");
