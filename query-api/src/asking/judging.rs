@@ -26,6 +26,7 @@ impl Asking {
         let _place = self.place()?;
         let asker = Arc::clone(&self.asker);
         let judged = self.in_time(asker.judge(&request, &principal)).await?;
+        self.check_leaving(&judged, &principal).await?;
         self.audit_judged("judge", &request, &principal, &judged.sources);
         Ok(judged)
     }
@@ -41,6 +42,7 @@ impl Asking {
         let _place = self.place()?;
         let asker = Arc::clone(&self.asker);
         let explained = self.in_time(asker.explain(&request, &principal)).await?;
+        self.check_leaving(&explained, &principal).await?;
         self.audit_judged("explain", &request, &principal, &explained.sources);
         Ok(explained)
     }

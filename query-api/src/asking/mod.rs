@@ -4,6 +4,7 @@
 
 mod config;
 mod judging;
+mod leaving;
 mod recorded;
 mod remembered;
 mod reports;
@@ -18,6 +19,7 @@ use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{FutureExt, Stream, StreamExt};
+use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tributary_retrieval::{Asked, Asker, Events, Principal, SearchError};
@@ -29,12 +31,13 @@ use tributary_store::conversations::{NewTurn, SharedConversations, TurnQuery};
 use crate::audit::{self, Trail};
 use crate::http::conversations::of_conversation;
 use crate::http::user_profiles;
-use crate::http::withholding::Withholding;
+use crate::http::withholding::{Withholding, withheld};
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::trace_id;
 
 pub use config::AskConfig;
+use leaving::{is_a_piece, leaving};
 pub use recorded::owner;
 use recorded::{Begun, Recorded};
 use remembered::{Remembered, SummingUp};
@@ -141,7 +144,7 @@ impl Asking {
             .as_deref()
             .and_then(|id| self.writing.running(&principal, id));
         if let Some(run) = running {
-            return Ok(of_report(read(&run, 0), report_id));
+            return Ok(of_report(self.read(&run, 0)?, report_id));
         }
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             self.metrics.observe_shed("question");
@@ -174,7 +177,7 @@ impl Asking {
             .as_deref()
             .and_then(|id| self.writing.begin(&run.principal, id, &run));
         if let Some(first) = first {
-            return Ok(of_report(read(&first, 0), report_id));
+            return Ok(of_report(self.read(&first, 0)?, report_id));
         }
         self.runs.add(&run);
         let asked = Asked {
@@ -186,7 +189,7 @@ impl Asking {
             report,
         };
         // The reader is there before the work, which would be abandoned otherwise.
-        let events = read(&run, 0);
+        let events = self.read(&run, 0)?;
         let work = Work {
             asker: Arc::clone(&self.asker),
             run,
@@ -233,6 +236,19 @@ impl Asking {
         Withholding::new(Arc::clone(self.asker.retriever()), principal.clone())
     }
 
+    /// `denied` where something took so long that its reader may not see any more what it is made of.
+    async fn check_leaving(
+        &self,
+        said: &impl Serialize,
+        principal: &Principal,
+    ) -> std::result::Result<(), Problem> {
+        match self.withholding(principal).withholds_what_names(said).await {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(withheld().into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Whether something of a conversation is withheld: then nothing of it is remembered, as what
     /// was summed up cannot be told apart.
     async fn withholds(&self, principal: &Principal, conversation: &str) -> Result<bool> {
@@ -275,7 +291,7 @@ impl Asking {
         let turn = shown.pop().ok_or_else(gone)?;
         let run = Run::new(turn.id.clone(), principal.clone());
         run.push(recorded::last_event(turn)?);
-        Ok(read(&run, 0))
+        self.read(&run, 0)
     }
 
     /// The events of an answer after the first `seen`; the last one again for who has seen all, so
@@ -303,7 +319,7 @@ impl Asking {
             true => seen.saturating_sub(1),
             false => seen,
         };
-        Ok(read(&run, seen))
+        self.read(&run, seen)
     }
 
     /// Stops an answer and waits for its end; one that is over stays as it is. `not_found` as
@@ -311,6 +327,21 @@ impl Asking {
     pub async fn stop(&self, id: &str, principal: &Principal) -> std::result::Result<(), Problem> {
         self.run(id, principal)?.stop().await;
         Ok(())
+    }
+
+    /// The events after the first `seen`, as long as who asked may see all that they are made of.
+    fn read(&self, run: &Arc<Run>, seen: usize) -> std::result::Result<AskEvents, Problem> {
+        // The reader is there at once: a run without one is given up.
+        let events = run.read(seen);
+        let before = run.so_far();
+        let before = before.get(..seen).unwrap_or(&before);
+        let withholding = self.withholding(&run.principal);
+        Ok(AskEvents {
+            id: run.id.clone(),
+            report_id: None,
+            events: leaving(events, before, withholding)?,
+            trail: audit::current(),
+        })
     }
 
     fn run(&self, id: &str, principal: &Principal) -> std::result::Result<Arc<Run>, Problem> {
@@ -326,21 +357,11 @@ impl Asking {
     }
 }
 
-fn read(run: &Arc<Run>, seen: usize) -> AskEvents {
-    AskEvents {
-        id: run.id.clone(),
-        report_id: None,
-        events: run.read(seen).boxed(),
-        trail: audit::current(),
-    }
-}
-
 /// Which documents a reader is shown, and with which code an answer failed.
 fn note(trail: &Trail, event: &AskEvent) {
     match event {
         AskEvent::Error(failure) => trail.fails_with(&failure.code),
-        // Many, and they name none.
-        AskEvent::AnswerChunk { .. } | AskEvent::CodeDescriptionChunk { .. } => {}
+        event if is_a_piece(event) => {}
         event => trail.answers_with(event),
     }
 }

@@ -40,6 +40,7 @@ impl Asking {
                 .with_hint("ask something simpler, or raise `query_api.ask.timeout_ms`"));
         };
         let answer = answered?;
+        self.check_leaving(&answer, principal).await?;
         let documents: Vec<&str> = answer
             .tables
             .iter()

@@ -69,17 +69,28 @@ impl Withholding {
 
     /// Whether something names a document that the caller may not see any more, wherever in it.
     pub async fn withholds_what_names(&self, said: &impl Serialize) -> Result<bool> {
-        if self.principal.viewer.is_none() {
+        if !self.is_needed() {
             return Ok(false);
         }
-        let made_of = made_of(said)?;
-        if made_of.is_empty() {
+        let mut made_of = MadeOf::default();
+        add_what_names(said, &mut made_of)?;
+        self.withholds_made_of(&made_of).await
+    }
+
+    /// Whether the caller's rights by document hold: else nothing is withheld.
+    pub fn is_needed(&self) -> bool {
+        self.principal.viewer.is_some()
+    }
+
+    /// Whether one of these documents may not be seen by the caller (any more).
+    pub async fn withholds_made_of(&self, made_of: &MadeOf) -> Result<bool> {
+        if !self.is_needed() || made_of.is_empty() {
             return Ok(false);
         }
         let everything = Filter::default();
         let may_leave = self
             .retriever
-            .may_still_leave(&made_of, &everything, &self.principal);
+            .may_still_leave(made_of, &everything, &self.principal);
         match may_leave.await {
             Ok(may_leave) => Ok(!may_leave),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
@@ -88,7 +99,8 @@ impl Withholding {
     }
 }
 
-fn withheld() -> AskFailure {
+/// What a caller is told in place of an answer.
+pub fn withheld() -> AskFailure {
     AskFailure {
         code: "denied".to_owned(),
         detail: "a document that this answer was made of is gone, or may not be seen any more"
@@ -97,16 +109,15 @@ fn withheld() -> AskFailure {
     }
 }
 
-/// Every document that an answer names, wherever: sources, tables, sides, sections, and the chunks
-/// of it that are named. Pages of the web are none.
-fn made_of(answer: &impl Serialize) -> Result<MadeOf> {
+/// Adds every document that an answer names, wherever: sources, tables, sides, sections, and the
+/// chunks of it that are named. Pages of the web are none.
+pub(crate) fn add_what_names(answer: &impl Serialize, found: &mut MadeOf) -> Result<()> {
     let value = serde_json::to_value(answer).map_err(|error| {
         let what = format!("an answer cannot be looked through: {error}");
         Error::new(ErrorKind::Internal, what)
     })?;
-    let mut found = MadeOf::default();
-    collect(&value, None, &mut found);
-    Ok(found)
+    collect(&value, None, found);
+    Ok(())
 }
 
 /// The same for any answer; nothing for what cannot be written.
@@ -177,6 +188,8 @@ mod tests {
         expected.add_whole("b");
         expected.add_name("d");
         expected.add_whole("e");
-        assert_eq!(made_of(&answer), Ok(expected));
+        let mut found = MadeOf::default();
+        assert_eq!(add_what_names(&answer, &mut found), Ok(()));
+        assert_eq!(found, expected);
     }
 }

@@ -3,17 +3,20 @@
 //! same for a section of each, which has a security level of its own.
 
 mod calls;
+mod leaving;
 
 use std::collections::BTreeMap;
 
 use futures::StreamExt;
 use serde_json::{Value, json};
+use tributary_models::chat::ChatModels;
 use tributary_query_api::config::{DocumentsWithoutAccess, NetworkAccess, ServerConfig};
 use tributary_schemas::document::TABLES_DATABASE;
 use tributary_schemas::{Access, ChunkId, DocumentHeader, SectionLevel, State, Viewer};
 use tributary_store::keys::{Grant, NewKey};
 use tributary_store::search_index::Operation;
 
+use crate::common::backend::Settings;
 use crate::common::client::Answer;
 use crate::common::{self, Text};
 use crate::rights::{Keyed, NOW};
@@ -81,10 +84,22 @@ fn image(number: usize) -> String {
 
 impl World {
     async fn start(without: DocumentsWithoutAccess) -> Self {
-        let keyed = Keyed::start_with(ServerConfig {
-            network_access: NetworkAccess::Authenticated,
-            documents_without_access: without,
-            ..common::server_config()
+        Self::start_with(without, ChatModels::default()).await
+    }
+
+    async fn start_with(without: DocumentsWithoutAccess, chat: ChatModels) -> Self {
+        let keyed = Keyed::start_as(Settings {
+            server: ServerConfig {
+                network_access: NetworkAccess::Authenticated,
+                documents_without_access: without,
+                ..common::server_config()
+            },
+            chat,
+            ask: tributary_query_api::asking::AskConfig {
+                timeout_ms: 60_000,
+                ..common::ask_config()
+            },
+            ..Settings::default()
         })
         .await;
         let mut world = Self {

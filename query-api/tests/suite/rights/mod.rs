@@ -43,20 +43,32 @@ impl Keyed {
     }
 
     pub async fn start_with(server: ServerConfig) -> Self {
-        Self::start_by(server, None).await
+        Self::start_as(Settings {
+            server,
+            ..Settings::default()
+        })
+        .await
     }
 
     /// The same, where somebody else says what is known of rights.
     async fn start_by(server: ServerConfig, newest_rights: Option<SharedNewestRights>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let settings = Settings {
+        Self::start_as(Settings {
             server,
             newest_rights,
+            ..Settings::default()
+        })
+        .await
+    }
+
+    /// Any settings but the keys.
+    pub async fn start_as(settings: Settings) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings {
             keys: Some(Arc::new(KeyRing::open(
                 folder.path().to_owned(),
                 BACKUP_TOKEN,
             ))),
-            ..Settings::default()
+            ..settings
         };
         Self {
             server: Server::start_with_settings(common::models(None), settings).await,
