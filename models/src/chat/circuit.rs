@@ -61,7 +61,8 @@ impl Circuit {
         opened
     }
 
-    /// Lets the next call through: somebody says that the endpoint is back.
+    /// Lets the next call through: somebody says that the endpoint is back, or the call that was let
+    /// through told nothing.
     pub fn try_now(&self, now: Instant) {
         if let Some(next) = &mut self.lock().next_trial {
             *next = now;

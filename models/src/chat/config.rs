@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::capabilities::{LengthField, Structured, Thinking, ThinkingField};
+use super::openai;
 use super::role::Role;
 
 /// Name of the endpoint `[models.chat.endpoint]`.
@@ -238,6 +239,11 @@ impl EndpointConfig {
         }
         if self.kind == EndpointKind::Openai && self.model.is_empty() {
             problems.push(format!("{section}.model must name the server's model"));
+        }
+        if self.kind == EndpointKind::Openai
+            && let Err(problem) = openai::address(&self.url)
+        {
+            problems.push(format!("{section}.url: {problem}"));
         }
         if let Err(problem) = self.extra_fields() {
             problems.push(format!("{section}.{problem}"));

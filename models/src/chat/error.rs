@@ -42,6 +42,8 @@ pub enum Reason {
     CutOff,
     /// The reply cannot be read.
     Malformed,
+    /// What came of the reply was reasoning, and no tag had said so.
+    Reasoning,
     /// The reply is larger than is read.
     TooLarge,
     /// Our own limit of tokens is reached.
@@ -68,6 +70,7 @@ impl Reason {
             Self::Empty => "empty",
             Self::CutOff => "cut_off",
             Self::Malformed => "malformed",
+            Self::Reasoning => "reasoning",
             Self::TooLarge => "too_large",
             Self::BudgetUsedUp => "budget_used_up",
             Self::CircuitOpen => "circuit_open",
@@ -111,7 +114,9 @@ impl Reason {
             Self::UnknownModel => ErrorKind::NotFound,
             Self::Refused | Self::TooLong => ErrorKind::Invalid,
             Self::Deadline => ErrorKind::Timeout,
-            Self::Empty | Self::CutOff | Self::Malformed | Self::TooLarge => ErrorKind::Corrupt,
+            Self::Empty | Self::CutOff | Self::Malformed | Self::Reasoning | Self::TooLarge => {
+                ErrorKind::Corrupt
+            }
         }
     }
 

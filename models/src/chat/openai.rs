@@ -3,7 +3,8 @@
 //! reply is joined here where a whole one is wanted. One attempt a call; a refusal that names a
 //! field is followed by one without it (see [`super::capabilities`]).
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
@@ -39,6 +40,8 @@ pub struct OpenAiModel {
     key: Option<HeaderValue>,
     extra: Map<String, Value>,
     capabilities: Mutex<Capabilities>,
+    /// Whether a reply began with reasoning that no tag opened.
+    reasons_unopened: Arc<AtomicBool>,
     config: EndpointConfig,
 }
 
@@ -68,6 +71,7 @@ impl OpenAiModel {
             key,
             extra,
             capabilities: Mutex::new(capabilities),
+            reasons_unopened: Arc::default(),
             config,
         })
     }
@@ -168,7 +172,8 @@ impl ChatModel for OpenAiModel {
         let limits = Limits::new(&self.config, request);
         let response = self.open(request, limits.until()).await;
         let response = response.map_err(|failed| failed.without(self.secret()))?;
-        let reply = Reply::new(&self.endpoint, &self.config, response, limits);
+        let unopened = Arc::clone(&self.reasons_unopened);
+        let reply = Reply::new(&self.endpoint, &self.config, response, limits, unopened);
         let secret = self.secret().map(str::to_owned);
         let pieces = reply.into_stream();
         let safe = move |failed: ChatError| failed.without(secret.as_deref());
@@ -186,11 +191,14 @@ impl ChatModel for OpenAiModel {
 }
 
 /// Where chat completions are.
-fn address(url: &str) -> std::result::Result<Url, String> {
+pub(super) fn address(url: &str) -> std::result::Result<Url, String> {
+    let unread = |error| format!("{error} (http://HOST:PORT/v1)");
+    // One without a host would take the path for it.
+    Url::parse(url).map_err(unread)?;
     let base = url.trim_end_matches('/');
     let base = base.strip_suffix(PATH).unwrap_or(base);
     let full = format!("{}/{PATH}", base.trim_end_matches('/'));
-    let address = Url::parse(&full).map_err(|error| format!("{error} (http://HOST:PORT/v1)"))?;
+    let address = Url::parse(&full).map_err(unread)?;
     match address.scheme() {
         "http" | "https" => Ok(address),
         other => Err(format!("`{other}` is no scheme of HTTP")),
@@ -264,7 +272,7 @@ mod tests {
             assert_eq!(address(url).unwrap().as_str(), expected);
         }
         assert!(address("h:1/v1").is_err() && address("ftp://h/v1").is_err());
-        assert!(address("").is_err());
+        assert!(address("").is_err() && address("http://").is_err());
     }
 
     #[test]

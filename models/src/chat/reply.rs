@@ -2,6 +2,8 @@
 //! and a largest size, without the reasoning.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::{FutureExt, StreamExt, stream};
@@ -81,6 +83,8 @@ pub struct Reply {
     whole: Vec<u8>,
     events: VecDeque<Event>,
     filter: ThinkingFilter,
+    /// Whether replies of the endpoint may begin with reasoning that no tag opens.
+    reasons_unopened: Arc<AtomicBool>,
     finish: Option<Finish>,
     usage: Usage,
     has_text: bool,
@@ -105,7 +109,12 @@ impl Reply {
         config: &EndpointConfig,
         response: Response,
         limits: Limits,
+        reasons_unopened: Arc<AtomicBool>,
     ) -> Self {
+        let filter = match reasons_unopened.load(Ordering::Relaxed) {
+            true => ThinkingFilter::unopened(),
+            false => ThinkingFilter::default(),
+        };
         let media_type = response.headers().get(CONTENT_TYPE);
         let is_json = media_type
             .and_then(|value| value.to_str().ok())
@@ -120,7 +129,8 @@ impl Reply {
             reader: EventReader::default(),
             whole: Vec::new(),
             events: VecDeque::new(),
-            filter: ThinkingFilter::default(),
+            filter,
+            reasons_unopened,
             finish: None,
             usage: Usage::default(),
             has_text: false,
@@ -293,10 +303,11 @@ impl Reply {
         if !self.is_stream && !chunk.is_of_the_protocol() {
             return Err(self.not_an_endpoint("JSON of another kind"));
         }
-        Ok(self.read_chunk(&chunk))
+        self.read_chunk(&chunk)
     }
 
-    fn read_chunk(&mut self, chunk: &Chunk) -> String {
+    /// `Reasoning` where that is what was given out before.
+    fn read_chunk(&mut self, chunk: &Chunk) -> ChatResult<String> {
         if let Some(usage) = chunk.usage() {
             self.usage = usage;
         }
@@ -317,7 +328,23 @@ impl Reply {
         if !text.is_empty() || chunk.has_reasoning() || !chunk.calls().is_empty() {
             self.limits.last_piece = Some(Instant::now());
         }
-        self.filter.push(&text)
+        let shown = self.filter.push(&text);
+        if self.filter.take_unopened() {
+            self.reasons_unopened.store(true, Ordering::Relaxed);
+            if self.has_text {
+                return Err(self.unopened());
+            }
+        }
+        Ok(shown)
+    }
+
+    fn unopened(&self) -> ChatError {
+        let message = format!(
+            "the reply of endpoint `{}` began with reasoning that no tag opened; it is known from \
+             now on",
+            self.endpoint
+        );
+        ChatError::new(Reason::Reasoning, message)
     }
 
     /// The end of the body usually comes in the same packet; having read it, the connection can be

@@ -106,6 +106,7 @@ impl Endpoint {
         let mut attempt = 1;
         loop {
             self.admit()?;
+            let asked = Instant::now();
             let failed = match self.attempt(request).await {
                 Ok(begun) => {
                     self.answered();
@@ -114,7 +115,7 @@ impl Endpoint {
                 Err(failed) => failed,
             };
             self.observer.attempt_failed(&self.name, failed.reason);
-            self.failed(failed.reason);
+            self.failed(failed.reason, asked, self.config.first_piece_timeout_ms);
             let pause = self.pause(attempt, failed.retry_after);
             let is_last = attempt >= self.config.attempts || Instant::now() + pause >= deadline;
             if is_last || !failed.reason.may_pass() || self.is_away() {
@@ -162,9 +163,16 @@ impl Endpoint {
         self.observer.circuit(&self.name, false);
     }
 
-    fn failed(&self, reason: Reason) {
+    /// `limit_ms` is how long it may be silent, and has been silent since `heard`.
+    fn failed(&self, reason: Reason, heard: Instant, limit_ms: u64) {
         if !reason.is_illness() {
             self.answered();
+            return;
+        }
+        // Who has little time gives up early. That tells nothing of a model that others wait for.
+        let telling = Duration::from_millis(limit_ms) / 2;
+        if reason == Reason::Deadline && heard.elapsed() < telling {
+            self.circuit.try_now(Instant::now());
             return;
         }
         if self.circuit.failed(Instant::now()) {
@@ -194,6 +202,8 @@ pub struct RoleModel {
 /// A call whose reply has begun.
 struct Call {
     first: Option<Delta>,
+    /// When its last piece came.
+    heard: Instant,
     /// None behind a reply that was cut here.
     rest: Option<DeltaStream>,
     /// Bytes that may still come.
@@ -319,6 +329,7 @@ impl RoleModel {
                 prompt_tokens,
             }) => Ok(Call {
                 first: Some(first),
+                heard: Instant::now(),
                 rest: Some(rest),
                 room: request.maximum_tokens.saturating_mul(BYTES_PER_TOKEN),
                 endpoint: Arc::clone(endpoint),
@@ -393,10 +404,14 @@ impl Call {
         };
         let delta = delta.map(|delta| self.within_room(delta));
         match &delta {
-            Ok(Delta::Text(text)) => self.reply_tokens += EstimatedTokens.count(text),
+            Ok(Delta::Text(text)) => {
+                self.heard = Instant::now();
+                self.reply_tokens += EstimatedTokens.count(text);
+            }
             Ok(Delta::End(ending)) => self.ended(ending),
             Err(failed) => {
-                self.endpoint.failed(failed.reason);
+                let limit_ms = self.endpoint.config.piece_timeout_ms;
+                self.endpoint.failed(failed.reason, self.heard, limit_ms);
                 self.record.failed(failed.reason);
             }
         }

@@ -1,16 +1,26 @@
 //! Takes the reasoning out of a streamed reply: every `<think>…</think>` that begins the reply or a
 //! line of it, wherever the pieces are cut. A tag within a line or in a fenced block is text, since
 //! answers may quote it.
+//!
+//! Some chat templates write the opening tag themselves, so that the reply begins with reasoning and
+//! has the closing tag alone. Nothing tells before that tag comes; so once a reply had one, the
+//! others of its endpoint are held back until it does.
 
-const OPENING: &str = "<think>";
-const CLOSING: &str = "</think>";
+/// Opening and closing tags that models use.
+const TAGS: [(&str, &str); 3] = [
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<reasoning>", "</reasoning>"),
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Nothing but blanks so far, or the beginning of a tag.
     Start,
-    /// Between the tags.
-    Inside,
+    /// Before the tag with this end.
+    Inside(&'static str),
+    /// In reasoning that no tag opened, it is said.
+    Unopened,
     /// In a line of text.
     Text,
 }
@@ -30,6 +40,10 @@ pub struct ThinkingFilter {
     is_behind_reasoning: bool,
     /// The fence that a block began with.
     fence: Option<&'static str>,
+    /// Whether what was shown before was reasoning.
+    is_unopened: bool,
+    /// Whether what this piece showed so far goes.
+    takes_back: bool,
 }
 
 impl Default for ThinkingFilter {
@@ -41,11 +55,28 @@ impl Default for ThinkingFilter {
             has_shown: false,
             is_behind_reasoning: false,
             fence: None,
+            is_unopened: false,
+            takes_back: false,
         }
     }
 }
 
 impl ThinkingFilter {
+    /// For a reply that may begin with reasoning that no tag opens: all of it is held back until the
+    /// closing tag, or the end.
+    pub fn unopened() -> Self {
+        Self {
+            state: State::Unopened,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the last piece had a closing tag without an opening one: what earlier pieces showed is
+    /// reasoning. Said once.
+    pub fn take_unopened(&mut self) -> bool {
+        std::mem::take(&mut self.is_unopened)
+    }
+
     /// Takes a piece, gives the text in it that may be shown; empty if there is none yet.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
@@ -54,8 +85,12 @@ impl ThinkingFilter {
             let goes_on = match self.state {
                 State::Text => self.line(&mut shown),
                 State::Start => self.start(&mut shown),
-                State::Inside => self.end(),
+                State::Inside(closing) => self.end(closing),
+                State::Unopened => self.end_unopened(),
             };
+            if std::mem::take(&mut self.takes_back) {
+                shown.clear();
+            }
             if !goes_on {
                 return shown;
             }
@@ -83,7 +118,11 @@ impl ThinkingFilter {
     fn start(&mut self, shown: &mut String) -> bool {
         let begun = self.held.trim_start();
         let may_be_fence = FENCES.iter().any(|fence| fence.starts_with(begun));
-        let may_begin = self.fence.is_none() && OPENING.starts_with(begun);
+        let tags = || {
+            TAGS.iter()
+                .flat_map(|(opening, closing)| [*opening, *closing])
+        };
+        let may_begin = self.fence.is_none() && tags().any(|tag| tag.starts_with(begun));
         let is_blank_line = self
             .held
             .trim_start_matches([' ', '\t', '\r'])
@@ -91,7 +130,8 @@ impl ThinkingFilter {
         if is_blank_line && self.has_shown && !self.is_behind_reasoning {
             return self.line(shown);
         }
-        if may_be_fence && !FENCES.contains(&begun) || may_begin && begun != OPENING {
+        let is_tag = tags().any(|tag| tag == begun);
+        if may_be_fence && !FENCES.contains(&begun) || may_begin && !is_tag {
             return false;
         }
         if self.fence.is_none() && self.begin() {
@@ -118,7 +158,11 @@ impl ThinkingFilter {
     /// The reply is over: gives what was held back and is text after all.
     pub fn finish(&mut self) -> String {
         match self.state {
-            State::Inside => String::new(),
+            State::Inside(_) => String::new(),
+            State::Unopened => {
+                self.state = State::Text;
+                std::mem::take(&mut self.held)
+            }
             State::Start | State::Text => {
                 let rest = self.release();
                 rest + &std::mem::take(&mut self.held)
@@ -133,24 +177,55 @@ impl ThinkingFilter {
 
     /// `false` if what is held is text.
     fn begin(&mut self) -> bool {
-        let Some(rest) = self.held.trim_start().strip_prefix(OPENING) else {
+        let begun = self.held.trim_start();
+        let opened = TAGS.iter().find_map(|(opening, closing)| {
+            let rest = begun.strip_prefix(opening)?;
+            Some((State::Inside(closing), rest.to_owned()))
+        });
+        let closed = || {
+            let rest = TAGS
+                .iter()
+                .find_map(|(_, closing)| begun.strip_prefix(closing));
+            Some((State::Start, rest?.trim_start().to_owned()))
+        };
+        let is_opened = opened.is_some();
+        let Some((state, rest)) = opened.or_else(closed) else {
+            return false;
+        };
+        (self.state, self.held) = (state, rest);
+        self.has_removed = true;
+        self.is_unopened |= !is_opened;
+        self.takes_back = !is_opened;
+        self.is_behind_reasoning |= !is_opened;
+        true
+    }
+
+    /// The end of reasoning that no tag opened; whether it is there.
+    fn end_unopened(&mut self) -> bool {
+        let behind = TAGS.iter().filter_map(|(_, closing)| {
+            let (_, rest) = self.held.split_once(closing)?;
+            Some(rest.trim_start())
+        });
+        // The first tag leaves the most.
+        let Some(rest) = behind.max_by_key(|rest| rest.len()) else {
             return false;
         };
         self.held = rest.to_owned();
-        self.state = State::Inside;
+        self.state = State::Start;
         self.has_removed = true;
+        self.is_behind_reasoning = true;
         true
     }
 
     /// Looks for the end of the reasoning, and keeps no more of it than the end may begin in.
-    fn end(&mut self) -> bool {
-        if let Some((_, rest)) = self.held.split_once(CLOSING) {
+    fn end(&mut self, closing: &str) -> bool {
+        if let Some((_, rest)) = self.held.split_once(closing) {
             self.held = rest.trim_start().to_owned();
             self.state = State::Start;
             self.is_behind_reasoning = true;
             return true;
         }
-        let kept = self.held.len().saturating_sub(CLOSING.len());
+        let kept = self.held.len().saturating_sub(closing.len());
         let boundary = self.held.floor_char_boundary(kept);
         self.held.drain(..boundary);
         false
@@ -221,6 +296,30 @@ mod tests {
         for text in ["  <thin", "<b>bold</b>", "a <think>b</think>", "", "  x"] {
             assert_eq!(shown(&[text]), text);
         }
+    }
+
+    #[test]
+    fn a_reply_that_ends_reasoning_which_it_did_not_begin_says_so() {
+        let reply = "First the tilt,\nthen <b>.\n</think>\n\nSix degrees.";
+        let cuts = reply.char_indices().map(|(at, _)| at);
+        for (first, second) in cuts.filter_map(|at| reply.split_at_checked(at)) {
+            let mut filter = ThinkingFilter::default();
+            let shown = filter.push(first) + &filter.push(second) + &filter.finish();
+            assert!(filter.take_unopened(), "{first}|{second}");
+            assert!(shown.ends_with("Six degrees.") && !shown.contains("think"));
+            let mut held = ThinkingFilter::unopened();
+            let shown = held.push(first) + &held.push(second) + &held.finish();
+            assert_eq!(shown, "Six degrees.", "{first}|{second}");
+        }
+        for text in ["Six degrees.", "a </think> b", "</b>", "```\n</think>\n```"] {
+            let mut filter = ThinkingFilter::default();
+            assert_eq!(filter.push(text) + &filter.finish(), text);
+            assert!(!filter.take_unopened(), "{text}");
+        }
+        let mut held = ThinkingFilter::unopened();
+        assert_eq!(held.push("Six degrees."), "");
+        assert_eq!(held.finish(), "Six degrees.");
+        assert_eq!(shown(&["<reasoning>a</reasoning>b"]), "b");
     }
 
     #[test]

@@ -187,6 +187,18 @@ fn cases() -> Vec<Case> {
             1,
         ),
         case(
+            "reasoning that no tag opens, in one piece",
+            |_| good(&["London? No.\n</think>\n\nParis"]),
+            Text("Paris"),
+            1,
+        ),
+        case(
+            "reasoning that no tag opens, when some of it was given out",
+            |_| good(&["London? ", "No.\n</th", "ink>\n\nParis"]),
+            Fails(Reason::Reasoning),
+            1,
+        ),
+        case(
             "reasoning in a field of its own",
             |_| with(&[stream(), reasoning("London?"), piece("Paris")], end()),
             Text("Paris"),
@@ -378,6 +390,18 @@ fn cases() -> Vec<Case> {
             3,
         ),
     ]
+}
+
+/// The template of the model writes the opening tag: the first reply shows that.
+#[tokio::test]
+async fn reasoning_that_no_tag_opens_is_held_back_once_it_is_known() {
+    let server = Server::start(|_| good(&["London? ", "No.\n</think>", "\n\nPar", "is"]));
+    let role = role(&endpoint(&server.url));
+    let failed = role.complete(&request("?")).await.unwrap_err();
+    assert_eq!(failed.reason, Reason::Reasoning, "{failed}");
+    for _ in 0..2 {
+        assert_eq!(role.complete(&request("?")).await.unwrap().text, "Paris");
+    }
 }
 
 #[tokio::test]

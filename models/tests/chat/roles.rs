@@ -99,6 +99,42 @@ async fn an_endpoint_that_fails_is_left_alone_and_comes_back_by_itself() {
     assert_eq!(notes.of("circuit").last().unwrap(), "circuit test false");
 }
 
+/// A role with a second of time and one with two minutes share an endpoint.
+#[tokio::test]
+async fn who_has_little_time_takes_the_endpoint_from_nobody() {
+    let model = scripted(&json!([
+        {"reply": "late", "delay_ms": 60_000, "times": 3},
+        {"failure": "unreachable", "times": 1},
+        {"reply": "late", "delay_ms": 60_000, "times": 1},
+        {"reply": "Paris"},
+    ]));
+    let mut config = endpoint("");
+    (
+        config.circuit_failures,
+        config.circuit_pause_ms,
+        config.attempts,
+    ) = (1, 200, 1);
+    config.first_piece_timeout_ms = 60_000;
+    let role = role_of(model.clone(), &config, &Arc::default());
+    let hurried = || async {
+        let mut hurried = request("?");
+        hurried.deadline = Some(Instant::now() + Duration::from_millis(100));
+        role.complete(&hurried).await.unwrap_err().reason
+    };
+    for _ in 0..3 {
+        assert_eq!(hurried().await, Reason::Deadline);
+        assert!(!role.endpoint().is_away());
+    }
+    let failed = role.complete(&request("?")).await.unwrap_err();
+    assert_eq!(failed.reason, Reason::Unreachable);
+    assert!(role.endpoint().is_away());
+    tokio::time::sleep(Duration::from_millis(250)).await;
+    assert_eq!(hurried().await, Reason::Deadline);
+    // The trial told nothing, so the next call is one.
+    assert_eq!(role.complete(&request("?")).await.unwrap().text, "Paris");
+    assert!(!role.endpoint().is_away());
+}
+
 #[tokio::test]
 async fn a_refusal_does_not_open_the_circuit() {
     let server = Server::start(|_| refusal(400, "no"));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tributary_models::chat::{
-    ChatRequest, ChatResult, Delta, DeltaStream, Ending, Finish, RoleModel,
+    ChatRequest, ChatResult, Delta, DeltaStream, Ending, Finish, Reason, RoleModel,
 };
 use tributary_models::prompts::Prompt;
 use tributary_schemas::Result;
@@ -226,7 +226,11 @@ impl Writing<'_> {
                     break;
                 }
                 // Another way can still answer.
-                Some(Err(failed)) if self.generated.text.is_empty() => return Err(failed),
+                Some(Err(failed))
+                    if self.generated.text.is_empty() || failed.reason == Reason::Reasoning =>
+                {
+                    return Err(failed);
+                }
                 Some(Err(failed)) => {
                     tracing::warn!(error = %failed, "an answer was broken off");
                     self.generated.cut = true;
