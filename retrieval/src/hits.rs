@@ -359,6 +359,7 @@ pub async fn passages(
         Passage {
             chunk_id: chunk.chunk_id,
             ordinal: chunk.ordinal,
+            kind: chunk.kind,
             section_path: chunk.section_path,
             pages: chunk.pages,
             text: chunk.text,

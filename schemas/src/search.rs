@@ -223,6 +223,9 @@ pub struct Passage {
     pub chunk_id: ChunkId,
     /// Position in the document.
     pub ordinal: u32,
+    /// What it is; a `summary` stands for a section that is too long to be a chunk, and is no text of
+    /// the document.
+    pub kind: ChunkKind,
     /// Titles above it.
     pub section_path: Vec<String>,
     /// Page numbers from 1; empty when not known.

@@ -131,7 +131,11 @@ fn describe_hit(hit: &Hit, words: &[String], text: &mut String) {
     let name = names::of(&hit.source, &hit.source_path, &hit.document_id);
     writeln!(text, "     {name}{family}").ok();
     describe_family(hit, text);
-    writeln!(text, "     {}", snippet(&body, words)).ok();
+    let what = match hit.kind {
+        ChunkKind::Summary => "(summary of the section) ",
+        _ => "",
+    };
+    writeln!(text, "     {what}{}", snippet(&body, words)).ok();
     if let more @ 1.. = hit.more_in_document {
         let passages = print::count(more, "more passage");
         let name = names::of(&hit.source, &hit.source_path, &hit.document_id);

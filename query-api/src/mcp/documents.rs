@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tributary_retrieval::{DocumentParts, DocumentView};
 use tributary_schemas::document::TABLES_DATABASE;
 use tributary_schemas::search::Passage;
-use tributary_schemas::{Attributes, ErrorKind};
+use tributary_schemas::{Attributes, ChunkKind, ErrorKind};
 
 use super::engine::Engine;
 use super::search::fenced;
@@ -209,12 +209,17 @@ fn named(attributes: &Attributes) -> BTreeMap<String, String> {
 fn joined(passages: &[Passage], characters: usize) -> (String, usize) {
     let (mut text, mut length, mut taken) = (String::new(), 0_usize, 0);
     for passage in passages {
+        // It is no text of the document.
+        if passage.kind == ChunkKind::Summary {
+            taken += 1;
+            continue;
+        }
         let next = fenced(&passage.text, passage.language.as_deref());
         length = length.saturating_add(next.chars().count());
-        if taken > 0 && length > characters {
+        if !text.is_empty() && length > characters {
             break;
         }
-        if taken > 0 {
+        if !text.is_empty() {
             text.push_str("\n\n");
         }
         text.push_str(&next);

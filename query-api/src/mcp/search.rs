@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::code_search::{CodeHit, CodeSearchRequest, CodeSearchResponse};
 use tributary_schemas::search::{Hit, SearchRequest, SearchResponse};
-use tributary_schemas::{Filter, strict};
+use tributary_schemas::{ChunkKind, Filter, strict};
 
 use super::engine::Engine;
 use super::{Reply, heading, tools};
@@ -81,9 +81,16 @@ pub struct FoundPassage {
     /// Knowledge sets of the document.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub knowledge_sets: Vec<String>,
+    /// Whether the text is a summary of its section, and no text of the document.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_summary: bool,
     /// Programming language, where the text is source code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
+    /// With `per_document`: passages of its document that were found too and are left out; on its
+    /// first one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_in_document: Option<usize>,
     /// The passage as Markdown.
     pub text: String,
 }
@@ -200,7 +207,9 @@ impl From<Hit> for FoundPassage {
             pages: hit.pages,
             url: hit.url,
             knowledge_sets: hit.knowledge_sets,
+            is_summary: hit.kind == ChunkKind::Summary,
             language: hit.language,
+            more_in_document: (hit.more_in_document > 0).then_some(hit.more_in_document),
             text: hit.text,
         }
     }
@@ -219,7 +228,17 @@ fn describe(found: &Found) -> String {
             hit.document_id
         )
         .ok();
+        if hit.is_summary {
+            text.push_str("(A summary of the section, not its text.)\n");
+        }
         writeln!(text, "{}\n", fenced(&hit.text, hit.language.as_deref())).ok();
+        if let Some(more) = hit.more_in_document {
+            writeln!(
+                text,
+                "({more} more passages of this document were found.)\n"
+            )
+            .ok();
+        }
     }
     ending(
         &mut text,

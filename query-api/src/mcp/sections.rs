@@ -87,7 +87,7 @@ fn ambiguous(paths: &[&&[String]]) -> Problem {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use tributary_schemas::ChunkId;
+    use tributary_schemas::{ChunkId, ChunkKind};
 
     use super::*;
 
@@ -95,6 +95,7 @@ pub(crate) mod tests {
         Passage {
             chunk_id: ChunkId::derive("d", "leaf", &[], text, ordinal),
             ordinal,
+            kind: ChunkKind::Leaf,
             pages: Vec::new(),
             section_path: path.iter().map(|title| (*title).to_owned()).collect(),
             text: text.to_owned(),

@@ -62,13 +62,14 @@ struct Candidate<'a> {
 /// Answers in the words of the sources, which are the best first; empty without any. CPU-bound: some
 /// milliseconds.
 pub fn extract(question: &str, intent: Intent, sources: &[Source], analyzer: &Analyzer) -> Extract {
+    let sources = of_documents(sources);
     let Some(first) = sources.first() else {
         return Extract::default();
     };
     if is_whole(first) {
         return whole(first);
     }
-    let mut candidates = candidates(sources, analyzer);
+    let mut candidates = candidates(&sources, analyzer);
     score(&mut candidates, question, intent, analyzer);
     let chosen = choose(candidates);
     if chosen.is_empty() {
@@ -76,6 +77,17 @@ pub fn extract(question: &str, intent: Intent, sources: &[Source], analyzer: &An
         return opening(first);
     }
     written(&chosen)
+}
+
+/// The sources that are text of their documents: summaries, which may be a model's, only where there
+/// is nothing else.
+fn of_documents(sources: &[Source]) -> Vec<&Source> {
+    let is_text = |source: &&Source| source.kind != ChunkKind::Summary;
+    let texts: Vec<&Source> = sources.iter().filter(is_text).collect();
+    match texts.is_empty() {
+        true => sources.iter().collect(),
+        false => texts,
+    }
 }
 
 /// Code, and what answers by itself: a pair of question and answer, an entry of an API reference.
@@ -111,7 +123,7 @@ pub fn escaped(text: &str) -> String {
     replaced(text, |number, _| format!("\\[{number}\\]"))
 }
 
-fn candidates<'a>(sources: &'a [Source], analyzer: &Analyzer) -> Vec<Candidate<'a>> {
+fn candidates<'a>(sources: &[&'a Source], analyzer: &Analyzer) -> Vec<Candidate<'a>> {
     let prose = sources.iter().filter(|source| source.language.is_none());
     prose
         .flat_map(|source| of_source(source, analyzer))
@@ -355,6 +367,20 @@ fn opening(source: &Source) -> Extract {
 mod tests {
     use super::*;
     use crate::answer::tests::{analyzer, source};
+
+    #[test]
+    fn summaries_are_quoted_only_where_there_is_nothing_else() {
+        let mut summary = source(1, "Antennas: the tilt of the antenna is six degrees.");
+        summary.kind = ChunkKind::Summary;
+        let text = source(2, "The tilt of the antenna is six degrees in the north.");
+        let answer = |sources: &[Source]| {
+            let question = "What is the tilt of the antenna?";
+            extract(question, Intent::Fact, sources, &analyzer()).answer
+        };
+        let both = answer(&[summary.clone(), text]);
+        assert!(both.ends_with("[2]") && !both.contains("[1]"), "{both}");
+        assert!(answer(&[summary]).contains("[1]"));
+    }
 
     #[test]
     fn the_sentences_that_answer_are_taken_word_for_word() {

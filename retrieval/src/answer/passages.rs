@@ -108,11 +108,13 @@ mod tests {
     use super::*;
     use crate::answer::tests::hit;
     use tributary_models::tokens::estimate::EstimatedTokens;
+    use tributary_schemas::ChunkKind;
 
     fn neighbour(id: u128, ordinal: u32, section: &str, text: &str) -> Passage {
         Passage {
             chunk_id: ChunkId(id),
             ordinal,
+            kind: ChunkKind::Leaf,
             section_path: vec![section.to_owned()],
             pages: Vec::new(),
             text: text.to_owned(),

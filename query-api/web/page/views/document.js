@@ -127,7 +127,9 @@ function Piece({ piece, pagesAt, pages, found }) {
   useEffect(() => {
     if (found) place.current.scrollIntoView({ block: "start" });
   }, [found]);
-  return html`<section ref=${place} class=${found ? "piece found" : "piece"} aria-label=${found ? t("document.found") : undefined}>
+  const shape = ["piece", found && "found", piece.kind === "summary" && "summary"].filter(Boolean).join(" ");
+  return html`<section ref=${place} class=${shape} aria-label=${found ? t("document.found") : undefined}>
+    ${piece.kind === "summary" && html`<p class="quiet">${t("hit.summary")}</p>`}
     <${Markup} markup=${piece.markup} /><${Pictures} links=${piece.images} />
     ${pagesAt && html`<${PagePictures} at=${pagesAt} pages=${pages} open=${found} />`}
   </section>`;

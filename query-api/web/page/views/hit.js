@@ -20,6 +20,7 @@ export function Hit({ hit, answer, onUnfold, all }) {
       ${typeof hit.relevance === "number" && html`<span class="relevance" title=${t("hit.relevanceHint")}>${t("hit.relevance", { share: percent(hit.relevance) })}<${Meter} share=${hit.relevance} /></span>`}
     </div>
     <p class="where"><span class="file">${hit.source} / ${hit.source_path}${linesOf(hit)}</span>${hit.section_path.map((title) => html`<span>${title}</span>`)}</p>
+    ${hit.kind === "summary" && html`<p class="quiet">${t("hit.summary")}</p>`}
     <${Definition} code=${hit.code} />
     <${FoldedMarkup} markup=${hit.markup} />
     <${Pictures} links=${hit.images} />
