@@ -11,6 +11,7 @@ pub mod cleaners;
 pub mod config;
 pub mod external;
 pub mod fingerprint;
+mod language;
 mod lost_headings;
 pub mod process;
 pub mod similarity;

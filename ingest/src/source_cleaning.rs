@@ -13,6 +13,7 @@ use crate::attributes;
 use crate::cleaners::{Cleaners, Draft, normalize_text};
 use crate::config::{CleanersConfig, Config};
 use crate::external::ExternalSteps;
+use crate::language::language_of;
 use crate::lost_headings;
 use tributary_convert::Converted;
 use tributary_convert::pages;
@@ -203,6 +204,12 @@ impl SourceCleaning {
     /// Attributes that are still missing, tags and edition of a document after all steps.
     pub fn finish(&self, clean: &mut CleanDocument) {
         let profile = self.profiles.profile(&clean.document.source);
+        if clean.document.attributes.language.is_none()
+            && !is_code(profile, &clean.document, &clean.markdown)
+        {
+            let language = language_of(&clean.markdown);
+            clean.document.attributes.language = language.map(str::to_owned);
+        }
         profile.apply(&mut clean.document, &clean.markdown);
         clean.document.edition = profile
             .newest_only
