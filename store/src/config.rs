@@ -208,6 +208,10 @@ impl Config {
             EventLogKind::Embedded => (self.event_log.embedded.max_record_bytes, "embedded"),
             EventLogKind::Kafka => (self.event_log.kafka.max_record_bytes, "kafka"),
         };
+        let most = embedded_log::MAXIMUM_PARTITIONS;
+        if self.event_log.kind == EventLogKind::Embedded && self.partitions > most {
+            problems.push(format!("store.partitions must be at most {most}"));
+        }
         if self.inline_limit_bytes >= largest {
             problems.push(format!("store.inline_limit_bytes must be below store.event_log.{kind}.max_record_bytes ({largest})"));
         }

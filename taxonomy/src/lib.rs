@@ -70,8 +70,17 @@ impl Taxonomy {
             .map(|file| folder.join(file))
             .collect();
         let lexicon = Lexicon::from_files(&lexicon_files)?;
-        let knowledge_sets = load_knowledge_sets(config, folder)?;
-        let source_profiles = load_source_profiles(config, folder)?;
+        let knowledge_sets = load_knowledge_sets(config, folder);
+        let source_profiles = load_source_profiles(config, folder);
+        let (knowledge_sets, source_profiles) = match (knowledge_sets, source_profiles) {
+            // Whoever mends one file wants to know of the other.
+            (Err(first), Err(second)) => {
+                let both = Error::new(first.kind(), format!("{first}\n{second}"));
+                let hint = first.hint().or(second.hint()).map(str::to_owned);
+                return Err(hint.into_iter().fold(both, Error::with_hint));
+            }
+            (sets, profiles) => (sets?, profiles?),
+        };
         Ok(Self {
             analyzer: Analyzer::new(&config.analyzer, lexicon)?,
             knowledge_sets,

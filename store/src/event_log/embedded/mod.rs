@@ -23,6 +23,8 @@ mod topic;
 mod verify;
 mod writer;
 
+pub(crate) use topic::MAXIMUM_PARTITIONS;
+
 use std::collections::HashMap;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};

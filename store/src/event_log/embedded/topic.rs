@@ -23,7 +23,7 @@ pub const SETTINGS_FILE: &str = "topic.json";
 /// The folder of its groups.
 pub const GROUPS_FOLDER: &str = "groups";
 /// Far more than one process can use; keeps a typing error from creating a million folders.
-const MAXIMUM_PARTITIONS: u32 = 10_000;
+pub const MAXIMUM_PARTITIONS: u32 = 10_000;
 
 /// A topic.
 #[derive(Debug)]
