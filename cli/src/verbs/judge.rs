@@ -41,9 +41,19 @@ pub struct Line {
 
 /// Judges all lines.
 pub fn run(global: &Global, config: &Config, judge: &Judge) -> Result<Outcome> {
-    let text = questions(judge)?;
+    let bytes = questions(judge)?;
     let filter = judge.filter.filter();
-    let all = lines(&text, &filter);
+    let text = String::from_utf8_lossy(&bytes);
+    let mut all = lines(&text, &filter);
+    // One byte that is no character stops no other line.
+    let unread: Vec<usize> = (1..)
+        .zip(bytes.split(|byte| *byte == b'\n'))
+        .filter(|(_, line)| std::str::from_utf8(line).is_err())
+        .map(|(number, _)| number)
+        .collect();
+    for line in &mut all {
+        line.is_utf8 = !unread.contains(&line.number);
+    }
     if all.is_empty() {
         bail!(
             "{} has no questions\nhint: it holds one JSON object a line, see --help",
@@ -85,14 +95,17 @@ pub fn run(global: &Global, config: &Config, judge: &Judge) -> Result<Outcome> {
     let ended = judge_all(&client, &left, &filter, &results);
     bar.finish_and_clear();
     ended?;
+    if let Some(kept) = locked(&results.kept).take() {
+        kept.settle()?;
+    }
     client.close()?;
     let tally = locked(&results.tally);
     print::note(&tally.said());
     Ok(Outcome::of(tally.judged, tally.failed))
 }
 
-fn questions(judge: &Judge) -> Result<String> {
-    let mut text = String::new();
+fn questions(judge: &Judge) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
     let file = &judge.questions;
     let reader: Box<dyn Read> = match file.as_os_str() == "-" {
         true => Box::new(std::io::stdin()),
@@ -101,8 +114,8 @@ fn questions(judge: &Judge) -> Result<String> {
             Box::new(opened.with_context(|| format!("cannot read {}", file.display()))?)
         }
     };
-    let read = reader.take(MAXIMUM_BYTES + 1).read_to_string(&mut text);
-    read.with_context(|| format!("cannot read {} as UTF-8", file.display()))?;
+    let read = reader.take(MAXIMUM_BYTES + 1).read_to_end(&mut text);
+    read.with_context(|| format!("cannot read {}", file.display()))?;
     if text.len() as u64 > MAXIMUM_BYTES {
         bail!(
             "{} is over {} MiB\nhint: split it",
@@ -118,6 +131,7 @@ struct Given<'a> {
     number: usize,
     text: &'a str,
     hash: String,
+    is_utf8: bool,
 }
 
 fn lines<'a>(text: &'a str, filter: &Filter) -> Vec<Given<'a>> {
@@ -129,6 +143,7 @@ fn lines<'a>(text: &'a str, filter: &Filter) -> Vec<Given<'a>> {
         number,
         text: line,
         hash: hash(&format!("{place}\n{}", line.trim())),
+        is_utf8: true,
     })
     .collect()
 }
@@ -233,8 +248,7 @@ fn judged(client: &Client, given: &Given<'_>, filter: &Filter) -> (Line, String)
         hash: given.hash.clone(),
         ..Line::default()
     };
-    let read = serde_json::from_str::<QuestionToJudge>(given.text);
-    let mut question = match read {
+    let mut question = match read(given) {
         Ok(question) => question,
         Err(error) => {
             let error = Some(format!("it is no question to judge: {error}"));
@@ -256,6 +270,21 @@ fn judged(client: &Client, given: &Given<'_>, filter: &Filter) -> (Line, String)
         },
     };
     (line, question.question)
+}
+
+fn read(given: &Given<'_>) -> std::result::Result<QuestionToJudge, String> {
+    if !given.is_utf8 {
+        return Err("it is not UTF-8".to_owned());
+    }
+    serde_json::from_str(given.text).map_err(|error| {
+        // It counts lines too, and knows only this one.
+        let said = error.to_string();
+        let end = format!(" at line {} column {}", error.line(), error.column());
+        match said.strip_suffix(&end) {
+            Some(said) => format!("{said} at column {}", error.column()),
+            None => said,
+        }
+    })
 }
 
 /// What a person is shown of a judgement.

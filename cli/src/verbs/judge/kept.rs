@@ -16,6 +16,8 @@ pub struct Kept {
     file: File,
     /// Lines that were judged.
     pub known: Vec<Line>,
+    /// Whether a question changed, so that its line has a result from before too.
+    has_stale: bool,
 }
 
 impl Kept {
@@ -51,15 +53,25 @@ impl Kept {
             path: path.to_owned(),
             file,
             known,
+            has_stale: false,
         })
     }
 
     /// Adds a result.
     pub fn add(&mut self, line: &Line) -> Result<()> {
+        self.has_stale |= self.known.iter().any(|known| known.line == line.line);
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         let written = self.file.write_all(&text).and_then(|()| self.file.flush());
         written.with_context(|| format!("cannot write {}", self.path.display()))
+    }
+
+    /// All that was to be judged is: results of questions that changed go.
+    pub fn settle(self) -> Result<()> {
+        match self.has_stale {
+            true => Self::open(&self.path).map(drop),
+            false => Ok(()),
+        }
     }
 }
 
