@@ -476,6 +476,14 @@ async fn damage_is_refused_and_changes_nothing() {
         let error = restore(&damaged, &target, false, &|_| ()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{length}: {error}");
     }
+    let packed = zstd::encode_all(sound.as_slice(), 3).unwrap();
+    let damaged = folder.path().join("damaged.tar.zst");
+    for length in [10, packed.len() / 2, packed.len() - 10] {
+        fs::write(&damaged, &packed[..length]).unwrap();
+        let error = restore(&damaged, &target, false, &|_| ()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{length}: {error}");
+        assert!(content(&target).is_empty());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

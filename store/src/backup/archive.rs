@@ -220,7 +220,7 @@ fn damaged(what: impl std::fmt::Display) -> Error {
 }
 
 /// A transfer that broke off is told from a file that cannot be read.
-fn broken(error: &io::Error) -> Error {
+pub(super) fn broken(error: &io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::Other
         | io::ErrorKind::InvalidData

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use super::archive::{read, to_json};
+use super::archive::{broken, read, to_json};
 use super::draft::Draft;
 use super::{MANIFEST, Manifest};
 use crate::data_folder::{create_private_file, create_private_folder, free_bytes, sync_folders};
@@ -216,8 +216,31 @@ pub(super) fn write_file(path: &Path, content: &mut dyn Read) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
     let mut file = File::create(path).map_err(failed)?;
-    io::copy(content, &mut file).map_err(failed)?;
+    let mut content = Content {
+        inner: content,
+        has_failed: false,
+    };
+    let copied = io::copy(&mut content, &mut file);
+    copied.map_err(|error| match content.has_failed {
+        true => broken(&error),
+        false => failed(error),
+    })?;
     file.sync_all().map_err(failed)
+}
+
+/// What is written; tells whether it could be read.
+struct Content<'a> {
+    inner: &'a mut dyn Read,
+    has_failed: bool,
+}
+
+impl Read for Content<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer);
+        let is_final = |error: &io::Error| error.kind() != io::ErrorKind::Interrupted;
+        self.has_failed |= read.as_ref().is_err_and(is_final);
+        read
+    }
 }
 
 struct Counted<'a, R> {
