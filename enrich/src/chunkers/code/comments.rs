@@ -3,7 +3,7 @@
 /// Longest prose, in bytes.
 const LONGEST: usize = 1600;
 /// Begins a line that says whose a file is and under which terms.
-const LEGAL_LINES: [&str; 13] = [
+const LEGAL_LINES: [&str; 12] = [
     "spdx-",
     "copyright",
     "(c) ",
@@ -14,10 +14,11 @@ const LEGAL_LINES: [&str; 13] = [
     "written by",
     "rewritten by",
     "all rights reserved",
-    "licensed under",
     "-*-",
     "vim:",
 ];
+/// Begins terms, which go on to the end of a line that ends a sentence, or to a blank line.
+const TERMS: &str = "licensed under";
 /// Stands in a paragraph of a licence.
 const LEGAL_WORDS: [&str; 12] = [
     "general public license",
@@ -56,11 +57,16 @@ pub(super) fn prose_of_file(comment: &str, path: &str) -> String {
         let line = line.trim_end_matches([':', '.']);
         !line.contains(' ') && line.ends_with(name)
     };
+    let mut is_in_terms = false;
     let kept: Vec<&str> = comment
         .lines()
         .filter(|line| {
             let bare = bare(line);
-            !is_legal(bare) && !is_path(bare)
+            is_in_terms &= !bare.is_empty();
+            is_in_terms |= bare.to_lowercase().starts_with(TERMS);
+            let is_of_terms = is_in_terms;
+            is_in_terms &= !bare.ends_with('.');
+            !is_of_terms && !is_legal(bare) && !is_path(bare)
         })
         .collect();
     let all = prose(&kept.join("\n"));
@@ -237,6 +243,10 @@ mod tests {
         let comment = "// SPDX-License-Identifier: MIT\n/*\n *  lib/heap.c\n *\n *  Copyright (C) 2020  A. Person <a@example.org>\n *\n *  A heap of pages.\n *\n *  This program is free software; you\n *  can redistribute it.\n */";
         assert_eq!(prose_of_file(comment, "x/lib/heap.c"), "A heap of pages.");
         assert_eq!(prose_of_file("/* heap.c - a heap */", "heap.c"), "a heap");
+        let terms = "/*\n * Copyright 1995 The Authors. All Rights Reserved.\n *\n * Licensed under the License 2.0 (the \"License\").  You may not use\n * this file except in compliance with the License.\n * A heap of pages.\n */";
+        assert_eq!(prose_of_file(terms, "heap.c"), "A heap of pages.");
+        let without_end = "/* Licensed under the License 2.0. You can obtain a copy\n * in the file LICENSE or at\n * https://example.org/license\n */";
+        assert_eq!(prose_of_file(without_end, "heap.c"), "");
     }
 
     #[test]

@@ -35,7 +35,7 @@ use source::Source;
 use writer::Writer;
 
 /// Grows with every change of the code that changes what this strategy gives.
-pub(super) const CODE_VERSION: u32 = 2;
+pub(super) const CODE_VERSION: u32 = 3;
 
 /// Cuts a file; `None` if it is no source code, or of a language without a grammar.
 pub(super) fn chunk(
