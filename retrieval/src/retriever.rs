@@ -283,6 +283,19 @@ impl Retriever {
         Ok(unmet)
     }
 
+    /// A condition of a filter none of whose values any document has.
+    pub(crate) async fn unmet_condition(
+        &self,
+        wishes: &Filter,
+        principal: &Principal,
+    ) -> SearchResult<Option<UnmetFilter>> {
+        if wishes.is_unrestricted() {
+            return Ok(None);
+        }
+        let reading = self.reading(principal).await?;
+        Ok(unmet::unmet(wishes, &reading.values, false))
+    }
+
     /// The analyzer of the serving generation: what cut the texts that are found now.
     pub fn analyzer(&self) -> Arc<Analyzer> {
         Arc::clone(&self.serving.current().analyzer)

@@ -232,11 +232,16 @@ async fn answered(
     mut answer: TableAnswer,
 ) -> Result<TableAnswer, SearchError> {
     if answer.tables.is_empty() {
-        return Ok(failed(
-            answer,
-            NO_TABLES,
-            "no document that may be asked has a table",
-        ));
+        let unmet = asker
+            .retriever()
+            .unmet_condition(asking.filter, asking.principal)
+            .await?;
+        let why = unmet.map(|unmet| format!(": {}", unmet.describe()));
+        let message = format!(
+            "no document that may be asked has a table{}",
+            why.unwrap_or_default()
+        );
+        return Ok(failed(answer, NO_TABLES, &message));
     }
     let most = asking
         .maximum_rows

@@ -67,12 +67,21 @@ impl<'a> Writer<'a> {
         };
         let reply: Option<SqlReply> = calls.ask_of_parts(TABLE_SQL, &self.tables, values).await;
         match reply {
-            None => {
-                let message =
-                    "the language model wrote no statement in time, or none that could be read";
-                Written::Nothing(TIMED_OUT, message.to_owned())
-            }
+            None => Written::Nothing(TIMED_OUT, self.unwritten(calls.deadline).to_owned()),
             Some(reply) => read(reply),
+        }
+    }
+
+    /// Why there is no statement.
+    fn unwritten(&self, deadline: Instant) -> &'static str {
+        let role = self.asker.parts.chat.role(Role::Sql);
+        if role.is_some_and(|role| role.endpoint().is_away()) {
+            return "the language model failed several times in a row and is left alone for some \
+                seconds, so that it wrote no statement; ask again then, or give one";
+        }
+        match Instant::now() < deadline {
+            true => "the language model could not be asked, or wrote no statement that can be read",
+            false => "the language model wrote no statement in time",
         }
     }
 }
