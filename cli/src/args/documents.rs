@@ -162,8 +162,16 @@ pub enum DeadLetters {
         output: Output,
     },
     /// Send records through the pipeline again
+    #[command(override_usage = "\
+tributary dead-letters replay <IDS>... [OPTIONS]
+       tributary dead-letters replay --all [OPTIONS]
+       tributary dead-letters replay --source <NAME> [--stage …] [--kind …] [--reason …]")]
     Replay(DeadLetterIds),
     /// Forget records
+    #[command(override_usage = "\
+tributary dead-letters drop <IDS>... [OPTIONS]
+       tributary dead-letters drop --all [OPTIONS]
+       tributary dead-letters drop --source <NAME> [--stage …] [--kind …] [--reason …]")]
     Drop(DeadLetterIds),
 }
 

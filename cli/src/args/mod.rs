@@ -140,7 +140,9 @@ pub enum Verb {
     #[command(after_help = ASK_HELP)]
     Ask(Ask),
     /// Write a report of one, three or six sections, each from passages of its own
-    #[command(after_help = REPORT_HELP)]
+    #[command(after_help = REPORT_HELP, override_usage = "\
+tributary report <QUESTION> [OPTIONS]
+       tributary report --resume <ID> [OPTIONS]")]
     Report(ReportVerb),
     /// Judge answers of students to questions in a file of JSON Lines
     #[command(after_help = JUDGE_HELP)]

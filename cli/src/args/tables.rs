@@ -21,6 +21,9 @@ pub enum Tables {
     /// Show the tables of one document, with their columns and some values
     Show(ShowTables),
     /// Ask tables of documents, by a question or by SQL
+    #[command(override_usage = "\
+tributary tables query <QUESTION> [OPTIONS]
+       tributary tables query --sql <SELECT> [OPTIONS]")]
     Query(QueryTables),
 }
 

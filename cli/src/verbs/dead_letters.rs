@@ -27,12 +27,18 @@ pub fn run(global: &Global, config: &Config, verb: DeadLetters) -> Result<Outcom
     let outcome = match verb {
         DeadLetters::List(wanted) => list(&client, &wanted),
         DeadLetters::Show { id, output } => show(&client, &id, output),
-        DeadLetters::Replay(ids) => each(&client, &ids, "replayed", |id| {
-            client.post::<Value>(
-                &format!("/v1/dead-letters/{}/replay", segment(id)),
-                &json!({}),
-            )
-        }),
+        DeadLetters::Replay(ids) => {
+            let outcome = each(&client, &ids, "replayed", |id| {
+                client.post::<Value>(
+                    &format!("/v1/dead-letters/{}/replay", segment(id)),
+                    &json!({}),
+                )
+            })?;
+            print::note(
+                "what fails again is a new dead letter, with an id of its own: `tributary dead-letters list`",
+            );
+            Ok(outcome)
+        }
         DeadLetters::Drop(wanted)
             if wanted.ids.is_empty() && parameters(&wanted.conditions).is_empty() =>
         {

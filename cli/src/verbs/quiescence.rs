@@ -4,12 +4,17 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use serde_json::Value;
 
 use crate::client::Client;
 use crate::print;
 
 /// How long nothing moves before that is worth a word; the next word takes three times as long.
 const FIRST_WORD: Duration = Duration::from_secs(15);
+
+/// Said where documents wait for what a model writes.
+const FEWER_CALLS: &str = " (without `summarize` and `describe_code` nothing is written while \
+    documents come in: docs/language-models.md)";
 
 /// What has been seen to move, and when last.
 pub struct Quiescence {
@@ -60,7 +65,8 @@ impl Quiescence {
         }
         self.lag = lag;
         let taken = by_stage(&metrics, "tributary_stage_records_in_progress");
-        self.report(still, limit, &taken)
+        let model = waits_for_model(client);
+        self.report(still, limit, &taken, model.as_deref())
     }
 
     /// Notes where documents and stages are; patience begins anew where that is news.
@@ -91,8 +97,12 @@ impl Quiescence {
         still: Duration,
         limit: Duration,
         taken: &BTreeMap<String, u64>,
+        model: Option<&str>,
     ) -> Result<()> {
         let mut what = describe(&self.states, &self.lag, taken);
+        if let Some(model) = model {
+            what.push_str(&format!("; language model: {model}{FEWER_CALLS}"));
+        }
         if !self.work.is_empty() {
             what.push_str(&format!("; at work: {}", self.work.join(", ")));
         }
@@ -145,6 +155,15 @@ fn describe(
             "documents {documents}; taken by {taken}: a long document, or the stage waits for a model, an external step or a store that does not answer (see its log and /health/readyz)"
         ),
     }
+}
+
+/// What readiness says of documents that wait for a language model.
+fn waits_for_model(client: &Client) -> Option<String> {
+    let ready: Value = client.get("/health/readyz").ok()?;
+    let mut checks = ready.get("checks")?.as_array()?.iter();
+    let chat = checks.find(|check| check.get("name").and_then(Value::as_str) == Some("chat"))?;
+    let detail = chat.get("detail")?.as_str()?;
+    detail.contains("waiting for").then(|| detail.to_owned())
 }
 
 /// A gauge by stage.

@@ -146,7 +146,13 @@ fn written(client: &Client, request: &AskRequest, id: &str) -> Result<Answer> {
             AskEvent::Thinking { step } => spinner.set_message(step),
             AskEvent::Outline(outline) => {
                 sections = outline.sections.len();
-                spinner.suspend(|| print::note(&format!("{}: {sections} sections", outline.title)));
+                spinner.suspend(|| {
+                    print::note(&format!(
+                        "{}: {}",
+                        outline.title,
+                        print::count(sections, "section")
+                    ))
+                });
             }
             AskEvent::Section(section) => {
                 spinner.suspend(|| print::note(&progress(&section, sections)));
@@ -167,14 +173,26 @@ fn written(client: &Client, request: &AskRequest, id: &str) -> Result<Answer> {
 fn progress(section: &WrittenSection, sections: usize) -> String {
     let how = match (section.written_by, &section.failure) {
         (WrittenBy::Model, None) => String::new(),
-        (WrittenBy::Model, Some(why)) => format!(" (not to its end: {why})"),
+        (WrittenBy::Model, Some(why)) => format!(" (not to its end: {})", in_words(why)),
         (WrittenBy::Extract, why) => {
-            let why = why.as_deref().unwrap_or("no model");
+            let why = why.as_deref().map_or("no model".to_owned(), in_words);
             format!(" (in the words of the documents: {why})")
         }
         (WrittenBy::Nobody, _) => " (the documents do not answer it)".to_owned(),
     };
     format!("  {}/{sections} {}{how}", section.number, section.title)
+}
+
+/// Why a model wrote nothing, for people.
+fn in_words(why: &str) -> String {
+    match why {
+        "circuit_open" => "the model failed several times and is left alone for some seconds",
+        "deadline" => "the model was too slow",
+        "unreachable" => "the model's server cannot be reached",
+        "budget_used_up" => "the budget of tokens is used up",
+        other => return other.replace('_', " "),
+    }
+    .to_owned()
 }
 
 /// The file is there whole or not at all.
