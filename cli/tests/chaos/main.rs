@@ -40,7 +40,10 @@ const DEFAULT_SEED: u64 = 1;
 const DEFAULT_DOCUMENTS: usize = 240;
 /// In a long run: 2100 documents for 300 faults.
 const DOCUMENTS_PER_FAULT: usize = 7;
-const QUIET_DEADLINE: Duration = Duration::from_secs(300);
+/// How long nothing may move while it is not quiet. Many builds may wait for each other, and a machine
+/// may be busy.
+const QUIET_PATIENCE: Duration = Duration::from_secs(300);
+const QUIET_DEADLINE: Duration = Duration::from_secs(3600);
 /// Changes that each producer makes while a fault happens.
 const CHANGES: usize = 12;
 
@@ -111,33 +114,47 @@ fn is_wanted(stores: &str) -> bool {
 /// Waits until nothing is under way any more; returns the proof.
 fn quiet(deployment: &mut Deployment, plan: &Plan) -> Value {
     let client = deployment.fleet.client();
-    let deadline = Instant::now() + QUIET_DEADLINE;
-    let mut last = None;
-    while Instant::now() < deadline {
+    let began = Instant::now();
+    let (mut moved, mut seen, mut last) = (began, None, None);
+    while moved.elapsed() < QUIET_PATIENCE && began.elapsed() < QUIET_DEADLINE {
         deployment.fleet.tend();
+        let asked = Instant::now();
         if let Some((200, proof)) = client.post("/v1/documents/reconcile", &json!({})) {
-            if number(&proof, "/in_flight") == 0
-                && number(&proof, "/waiting_records") == 0
-                && no_build_runs(&client)
-            {
+            let left = ["/in_flight", "/waiting_records"].map(|name| number(&proof, name));
+            let builds = builds(&client);
+            if left == [0, 0] && builds.as_deref().is_some_and(all_ended) {
                 return proof;
             }
-            last = Some((proof, client.get("/v1/reindex")));
+            let now = Some((left, builds));
+            if now != seen {
+                moved = Instant::now();
+            }
+            (seen, last) = (now, Some(proof));
         }
-        std::thread::sleep(Duration::from_millis(200));
+        // It takes what it looks at from the processes that are to become quiet.
+        std::thread::sleep(asked.elapsed().max(Duration::from_millis(200)));
     }
-    panic!("chaos {}: never quiet: {last:?}", plan.name);
+    panic!("chaos {}: never quiet: {seen:?} {last:?}", plan.name);
 }
 
-/// Whether every build of a generation has ended, one way or the other.
-fn no_build_runs(client: &Client) -> bool {
-    let Some((200, overview)) = client.get("/v1/reindex") else {
-        return false;
+/// State of every build of a generation, and how far it is.
+fn builds(client: &Client) -> Option<Vec<(String, u64)>> {
+    let (200, overview) = client.get("/v1/reindex")? else {
+        return None;
     };
+    let build = |build: &Value| {
+        let state = text(build, "/report/state").to_owned();
+        (state, number(build, "/documents_done"))
+    };
+    Some(list(&overview, "/builds").iter().map(build).collect())
+}
+
+/// One way or the other.
+fn all_ended(builds: &[(String, u64)]) -> bool {
     let ends = ["promoted", "cancelled", "failed", "rolled_back"];
-    list(&overview, "/builds")
+    builds
         .iter()
-        .all(|build| ends.contains(&text(build, "/report/state")))
+        .all(|(state, _)| ends.contains(&state.as_str()))
 }
 
 /// Everything that is wrong once it is quiet.
