@@ -52,7 +52,7 @@ pub fn run(global: &Global, config: &Config, judge: &Judge) -> Result<Outcome> {
         .map(|(number, _)| number)
         .collect();
     for line in &mut all {
-        line.is_utf8 = !unread.contains(&line.number);
+        line.is_utf8 = unread.binary_search(&line.number).is_err();
     }
     if all.is_empty() {
         bail!(

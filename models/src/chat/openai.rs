@@ -173,7 +173,14 @@ impl ChatModel for OpenAiModel {
         let response = self.open(request, limits.until()).await;
         let response = response.map_err(|failed| failed.without(self.secret()))?;
         let unopened = Arc::clone(&self.reasons_unopened);
-        let reply = Reply::new(&self.endpoint, &self.config, response, limits, unopened);
+        let reply = Reply::new(
+            &self.endpoint,
+            &self.config,
+            response,
+            limits,
+            request,
+            unopened,
+        );
         let secret = self.secret().map(str::to_owned);
         let pieces = reply.into_stream();
         let safe = move |failed: ChatError| failed.without(secret.as_deref());

@@ -16,7 +16,7 @@ use super::calls::Calls;
 use super::config::EndpointConfig;
 use super::error::{ChatError, ChatResult, Reason};
 use super::refusal::{self, Refusal, words_of};
-use super::request::{ChatRequest, Delta, Ending, Finish, TokenLogprob, Usage};
+use super::request::{ChatRequest, Delta, Ending, Finish, Format, TokenLogprob, Usage};
 use super::sse::{Event, EventReader};
 use super::thinking::ThinkingFilter;
 use super::wire::Chunk;
@@ -85,6 +85,8 @@ pub struct Reply {
     filter: ThinkingFilter,
     /// Whether replies of the endpoint may begin with reasoning that no tag opens.
     reasons_unopened: Arc<AtomicBool>,
+    /// Whether a text was asked for: JSON by a grammar comes without reasoning.
+    is_text: bool,
     finish: Option<Finish>,
     usage: Usage,
     has_text: bool,
@@ -109,6 +111,7 @@ impl Reply {
         config: &EndpointConfig,
         response: Response,
         limits: Limits,
+        request: &ChatRequest,
         reasons_unopened: Arc<AtomicBool>,
     ) -> Self {
         let filter = match reasons_unopened.load(Ordering::Relaxed) {
@@ -131,6 +134,7 @@ impl Reply {
             events: VecDeque::new(),
             filter,
             reasons_unopened,
+            is_text: request.format == Format::Text,
             finish: None,
             usage: Usage::default(),
             has_text: false,
@@ -173,11 +177,24 @@ impl Reply {
                 None => self.fill().await?,
             }
         }
+        if self.filter.is_held() {
+            self.end_held();
+        }
         let held = self.filter.finish();
         if !held.is_empty() {
             return Ok(self.text(held));
         }
         self.ending()
+    }
+
+    /// Reasoning that reached its largest length has no closing tag. A text without one is a text: its
+    /// endpoint does not reason, and the tag that was seen once was one of an answer.
+    fn end_held(&mut self) {
+        match self.finish {
+            Some(Finish::Length) => self.filter.drop_held(),
+            _ if self.is_text => self.reasons_unopened.store(false, Ordering::Relaxed),
+            _ => {}
+        }
     }
 
     fn text(&mut self, text: String) -> Delta {

@@ -77,6 +77,17 @@ impl ThinkingFilter {
         std::mem::take(&mut self.is_unopened)
     }
 
+    /// The reply is over: whether all of it is held back, as the closing tag never came.
+    pub fn is_held(&self) -> bool {
+        self.state == State::Unopened
+    }
+
+    /// What is held back is reasoning that was cut.
+    pub fn drop_held(&mut self) {
+        self.held.clear();
+        self.has_removed = true;
+    }
+
     /// Takes a piece, gives the text in it that may be shown; empty if there is none yet.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
@@ -318,7 +329,12 @@ mod tests {
         }
         let mut held = ThinkingFilter::unopened();
         assert_eq!(held.push("Six degrees."), "");
+        assert!(held.is_held());
         assert_eq!(held.finish(), "Six degrees.");
+        let mut cut = ThinkingFilter::unopened();
+        assert_eq!(cut.push("First the"), "");
+        cut.drop_held();
+        assert_eq!(cut.finish(), "");
         assert_eq!(shown(&["<reasoning>a</reasoning>b"]), "b");
     }
 

@@ -1,5 +1,6 @@
 //! What servers do wrong, each a case: what comes of it, and how often the server was asked.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
@@ -401,6 +402,35 @@ async fn reasoning_that_no_tag_opens_is_held_back_once_it_is_known() {
     assert_eq!(failed.reason, Reason::Reasoning, "{failed}");
     for _ in 0..2 {
         assert_eq!(role.complete(&request("?")).await.unwrap().text, "Paris");
+    }
+}
+
+/// One answer quoted the tag: the next shows that its model does not reason.
+#[tokio::test]
+async fn a_tag_that_was_quoted_once_holds_back_one_reply() {
+    let replies: [&[&str]; 3] = [
+        &["It ends so:\n", "</think>\n"],
+        &["Par", "is"],
+        &["Lon", "don"],
+    ];
+    let at = AtomicUsize::new(0);
+    let server = Server::start(move |_| {
+        let at = at.fetch_add(1, Ordering::Relaxed);
+        good(replies.get(at).copied().unwrap_or_default())
+    });
+    let role = role(&endpoint(&server.url));
+    let failed = role.complete(&request("?")).await.unwrap_err();
+    assert_eq!(failed.reason, Reason::Reasoning, "{failed}");
+    for (text, pieces) in [("Paris", 1), ("London", 2)] {
+        let deltas: Vec<_> = role.stream(&request("?")).await.unwrap().collect().await;
+        let shown: Vec<String> = deltas
+            .into_iter()
+            .filter_map(|delta| match delta {
+                Ok(Delta::Text(text)) => Some(text),
+                _ => None,
+            })
+            .collect();
+        assert_eq!((shown.concat().as_str(), shown.len()), (text, pieces));
     }
 }
 
