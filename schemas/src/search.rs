@@ -191,6 +191,14 @@ pub struct Hit {
     pub more_in_document: usize,
 }
 
+fn leaf() -> ChunkKind {
+    ChunkKind::Leaf
+}
+
+fn is_leaf(kind: &ChunkKind) -> bool {
+    *kind == ChunkKind::Leaf
+}
+
 fn is_none_left(more: &usize) -> bool {
     *more == 0
 }
@@ -223,8 +231,9 @@ pub struct Passage {
     pub chunk_id: ChunkId,
     /// Position in the document.
     pub ordinal: u32,
-    /// What it is; a `summary` stands for a section that is too long to be a chunk, and is no text of
-    /// the document.
+    /// What it is, a leaf where it is absent; a `summary` stands for a section that is too long to be a
+    /// chunk, and is no text of the document.
+    #[serde(default = "leaf", skip_serializing_if = "is_leaf")]
     pub kind: ChunkKind,
     /// Titles above it.
     pub section_path: Vec<String>,
