@@ -3,6 +3,7 @@
 
 mod kept;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,17 +44,7 @@ pub struct Line {
 pub fn run(global: &Global, config: &Config, judge: &Judge) -> Result<Outcome> {
     let bytes = questions(judge)?;
     let filter = judge.filter.filter();
-    let text = String::from_utf8_lossy(&bytes);
-    let mut all = lines(&text, &filter);
-    // One byte that is no character stops no other line.
-    let unread: Vec<usize> = (1..)
-        .zip(bytes.split(|byte| *byte == b'\n'))
-        .filter(|(_, line)| std::str::from_utf8(line).is_err())
-        .map(|(number, _)| number)
-        .collect();
-    for line in &mut all {
-        line.is_utf8 = unread.binary_search(&line.number).is_err();
-    }
+    let all = lines(&bytes, &filter);
     if all.is_empty() {
         bail!(
             "{} has no questions\nhint: it holds one JSON object a line, see --help",
@@ -129,21 +120,22 @@ fn questions(judge: &Judge) -> Result<Vec<u8>> {
 /// A line that says something.
 struct Given<'a> {
     number: usize,
-    text: &'a str,
+    /// Owned where it is no UTF-8, which stops no other line.
+    text: Cow<'a, str>,
     hash: String,
-    is_utf8: bool,
 }
 
-fn lines<'a>(text: &'a str, filter: &Filter) -> Vec<Given<'a>> {
+fn lines<'a>(bytes: &'a [u8], filter: &Filter) -> Vec<Given<'a>> {
     let place = serde_json::json!(filter).to_string();
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let lines = (1..).zip(text.lines());
-    let said = lines.filter(|(_, line)| !line.trim().is_empty());
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    let lines = bytes
+        .split(|byte| *byte == b'\n')
+        .map(String::from_utf8_lossy);
+    let said = (1..).zip(lines).filter(|(_, line)| !line.trim().is_empty());
     said.map(|(number, line)| Given {
         number,
-        text: line,
         hash: hash(&format!("{place}\n{}", line.trim())),
-        is_utf8: true,
+        text: line,
     })
     .collect()
 }
@@ -273,10 +265,10 @@ fn judged(client: &Client, given: &Given<'_>, filter: &Filter) -> (Line, String)
 }
 
 fn read(given: &Given<'_>) -> std::result::Result<QuestionToJudge, String> {
-    if !given.is_utf8 {
+    let Cow::Borrowed(text) = given.text else {
         return Err("it is not UTF-8".to_owned());
-    }
-    serde_json::from_str(given.text).map_err(|error| {
+    };
+    serde_json::from_str(text).map_err(|error| {
         // It counts lines too, and knows only this one.
         let said = error.to_string();
         let end = format!(" at line {} column {}", error.line(), error.column());

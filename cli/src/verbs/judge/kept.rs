@@ -36,11 +36,7 @@ impl Kept {
         if whole == 0 && !text.is_empty() && !text.starts_with(b"{\"line\":") {
             return Err(other(path, 1));
         }
-        let mut again = Vec::new();
-        for line in &known {
-            serde_json::to_writer(&mut again, line)?;
-            again.push(b'\n');
-        }
+        let again = written(&known)?;
         if again != text {
             replace(path, &again)?;
             file = OpenOptions::new()
@@ -66,17 +62,36 @@ impl Kept {
         written.with_context(|| format!("cannot write {}", self.path.display()))
     }
 
-    /// All that was to be judged is: results of questions that changed go.
+    /// All that was to be judged is: results of questions that changed go, and the newest of each line
+    /// stays, whether it was judged or failed.
     pub fn settle(self) -> Result<()> {
-        match self.has_stale {
-            true => Self::open(&self.path).map(drop),
-            false => Ok(()),
+        if !self.has_stale {
+            return Ok(());
         }
+        let text = files::read_data(&self.path);
+        let text = text.with_context(|| format!("cannot open {}", self.path.display()))?;
+        replace(&self.path, &written(&newest(&self.path, &text)?)?)
     }
 }
 
 /// The lines that were judged, the newest result of each.
 fn read(path: &Path, text: &[u8]) -> Result<Vec<Line>> {
+    let mut known = newest(path, text)?;
+    known.retain(|line| line.judgement.is_some());
+    Ok(known)
+}
+
+fn written(lines: &[Line]) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for line in lines {
+        serde_json::to_writer(&mut text, line)?;
+        text.push(b'\n');
+    }
+    Ok(text)
+}
+
+/// The newest result of each line.
+fn newest(path: &Path, text: &[u8]) -> Result<Vec<Line>> {
     let Ok(text) = std::str::from_utf8(text) else {
         bail!(
             "{} is not UTF-8\nhint: name another file with -o",
@@ -87,9 +102,7 @@ fn read(path: &Path, text: &[u8]) -> Result<Vec<Line>> {
     for (number, text) in (1..).zip(text.lines()) {
         let line: Line = serde_json::from_str(text).map_err(|_| other(path, number))?;
         known.retain(|before| before.line != line.line);
-        if line.judgement.is_some() {
-            known.push(line);
-        }
+        known.push(line);
     }
     Ok(known)
 }
