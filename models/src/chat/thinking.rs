@@ -19,7 +19,7 @@ enum State {
     Start,
     /// Before the tag with this end.
     Inside(&'static str),
-    /// In reasoning that no tag opened, it is said.
+    /// In reasoning that no tag opened, as other replies of the endpoint began so.
     Unopened,
     /// In a line of text.
     Text,
@@ -199,15 +199,16 @@ impl ThinkingFilter {
                 .find_map(|(_, closing)| begun.strip_prefix(closing));
             Some((State::Start, rest?.trim_start().to_owned()))
         };
-        let is_opened = opened.is_some();
+        // Behind reasoning that a tag opened it is a second end of that.
+        let is_unopened = opened.is_none() && !self.has_removed;
         let Some((state, rest)) = opened.or_else(closed) else {
             return false;
         };
+        self.is_behind_reasoning |= state == State::Start;
         (self.state, self.held) = (state, rest);
         self.has_removed = true;
-        self.is_unopened |= !is_opened;
-        self.takes_back = !is_opened;
-        self.is_behind_reasoning |= !is_opened;
+        self.is_unopened |= is_unopened;
+        self.takes_back = is_unopened;
         true
     }
 
@@ -327,6 +328,10 @@ mod tests {
             assert_eq!(filter.push(text) + &filter.finish(), text);
             assert!(!filter.take_unopened(), "{text}");
         }
+        let mut nested = ThinkingFilter::default();
+        let reply = "<think>a\n<think>b</think>\n</think>\nSix degrees.";
+        assert_eq!(nested.push(reply) + &nested.finish(), "Six degrees.");
+        assert!(!nested.take_unopened());
         let mut held = ThinkingFilter::unopened();
         assert_eq!(held.push("Six degrees."), "");
         assert!(held.is_held());
