@@ -37,6 +37,7 @@ pub use self::lag::{is_nearly_forgotten, oldest_unread};
 pub use self::limits::raise_open_files;
 pub use self::local::LocalServer;
 pub use self::parts::{PROMPT_SETS, Parts, check_profile_prompts};
+pub use self::readiness::WAITING_FOR_MODEL;
 use crate::args::Service;
 use crate::config::Config;
 

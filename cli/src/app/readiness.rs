@@ -252,6 +252,9 @@ fn chat(chat: &ChatModels, work: &Work, maximum_waiting: usize) -> Option<Check>
     })
 }
 
+/// Said of documents that wait for texts of a language model, by its check.
+pub const WAITING_FOR_MODEL: &str = "waiting for what it writes";
+
 /// Documents whose summaries and descriptions a model writes now: the stage `chunk` says so of these
 /// alone.
 fn waiting_for_texts(work: &Work, maximum_waiting: usize) -> Option<String> {
@@ -266,7 +269,7 @@ fn waiting_for_texts(work: &Work, maximum_waiting: usize) -> Option<String> {
         false => "",
     };
     Some(format!(
-        "{} waiting for what it writes, the longest for {:.0} s{held_up}",
+        "{} {WAITING_FOR_MODEL}, the longest for {:.0} s{held_up}",
         print::count(count, "document"),
         longest.seconds
     ))

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use serde_json::Value;
 
+use crate::app::WAITING_FOR_MODEL;
 use crate::client::Client;
 use crate::print;
 
@@ -163,7 +164,9 @@ fn waits_for_model(client: &Client) -> Option<String> {
     let mut checks = ready.get("checks")?.as_array()?.iter();
     let chat = checks.find(|check| check.get("name").and_then(Value::as_str) == Some("chat"))?;
     let detail = chat.get("detail")?.as_str()?;
-    detail.contains("waiting for").then(|| detail.to_owned())
+    detail
+        .contains(WAITING_FOR_MODEL)
+        .then(|| detail.to_owned())
 }
 
 /// A gauge by stage.
