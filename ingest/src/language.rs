@@ -4,12 +4,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use tributary_convert::lines::Fences;
+use tributary_taxonomy::language::{CHINESE_SHARE, is_han, is_kana};
 use whatlang::Lang;
 
 /// Characters that tell: the first ones of the prose.
 const TELLING_CHARACTERS: usize = 8000;
 
-/// Bytes in which they are looked for: the first ones of the text without its code.
+/// Bytes in which they are looked for: about the first ones of the text without its code.
 const LOOKED_AT: usize = 64 * 1024;
 
 /// Fewer letters of an alphabet tell nothing: a name or two fit several languages.
@@ -18,15 +19,11 @@ const LEAST_LETTERS: usize = 40;
 /// Fewer characters of Chinese, Japanese or Korean tell nothing.
 const LEAST_EAST_ASIAN: usize = 10;
 
-/// Least share of Chinese, Japanese and Korean characters among the letters of a text in one of
-/// these languages: technical texts are full of names and code, and a character is half a word.
-const EAST_ASIAN_SHARE: f64 = 0.08;
-
 /// Inline code, formulas, HTML, targets of links, addresses, paths and identifiers.
 #[allow(clippy::expect_used, reason = "a constant, compiled by a test")]
 static NO_PROSE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"`[^`]*`|\$[^$]*\$|<[^<>]*>|\]\([^)]*\)|&\w+;|https?://[!-~]+|[A-Za-z0-9]*[_./\\=@][A-Za-z0-9_./\\=@-]+",
+        r"`[^`\n]*`|\$[^$\n]*\$|<[^<>]*>|\]\([^)]*\)|&\w+;|https?://[!-~]+|[A-Za-z0-9]*[_./\\=@][A-Za-z0-9_./\\=@-]+",
     )
     .expect("the expression is one")
 });
@@ -44,11 +41,9 @@ pub fn language_of(markdown: &str) -> Option<&'static str> {
     let [east_asian, other] = [only(is_east_asian), only(|letter| !is_east_asian(letter))];
     let count = |text: &str| text.chars().filter(|character| *character != ' ').count();
     let [of_east_asian, of_all] = [count(&east_asian), count(&letters)];
-    let is_east_asian = of_east_asian as f64 >= of_all as f64 * EAST_ASIAN_SHARE;
-    let (text, count, least) = if is_east_asian {
-        (east_asian, of_east_asian, LEAST_EAST_ASIAN)
-    } else {
-        (other, of_all - of_east_asian, LEAST_LETTERS)
+    let (text, count, least) = match of_east_asian as f64 >= of_all as f64 * CHINESE_SHARE {
+        true => (east_asian, of_east_asian, LEAST_EAST_ASIAN),
+        false => (other, of_all - of_east_asian, LEAST_LETTERS),
     };
     let found = whatlang::detect(&text).filter(|_| count >= least)?;
     found.is_reliable().then(|| tag(found.lang()))
@@ -62,7 +57,8 @@ fn letters_of(markdown: &str) -> String {
         if prose.len() > LOOKED_AT {
             break;
         }
-        prose.push_str(line);
+        let beginning = line.get(..line.floor_char_boundary(LOOKED_AT));
+        prose.push_str(beginning.unwrap_or_default());
         prose.push('\n');
     }
     NO_PROSE
@@ -81,8 +77,7 @@ fn letters_of(markdown: &str) -> String {
 
 /// Chinese characters, kana and Hangul.
 fn is_east_asian(character: char) -> bool {
-    matches!(character, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}'
-        | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
+    is_han(character) || is_kana(character) || matches!(character, '\u{ac00}'..='\u{d7af}')
 }
 
 fn tag(language: Lang) -> &'static str {

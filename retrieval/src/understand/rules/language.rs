@@ -1,14 +1,12 @@
 //! The language of a question, as far as rules and prompts tell languages apart.
 
+use tributary_taxonomy::language::is_kana;
+
+pub use tributary_taxonomy::language::is_han;
+
 /// Whether a question is Chinese. One with kana is Japanese, for which there are no rules.
 pub fn is_chinese(text: &str) -> bool {
-    let is_kana = |character: char| matches!(character, '\u{3040}'..='\u{30ff}');
     text.chars().any(is_han) && !text.chars().any(is_kana)
-}
-
-/// A Chinese character.
-pub fn is_han(character: char) -> bool {
-    matches!(character, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
 }
 
 /// BCP 47.
