@@ -235,7 +235,7 @@ fn describe(found: &Found) -> String {
         if let Some(more) = hit.more_in_document {
             writeln!(
                 text,
-                "({more} more passages of this document were found.)\n"
+                "(Passages of this document that were found too: {more}.)\n"
             )
             .ok();
         }
