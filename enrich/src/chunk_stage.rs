@@ -2,6 +2,8 @@
 //! `chunks.tagged`). It is cut, then waits for its summaries where a model writes them, then is put
 //! together.
 
+mod ended;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use tributary_models::TokenCounter;
 use tributary_schemas::set_status::SetCost;
 use tributary_schemas::{
-    CleanDocument, DocumentHeader, DocumentState, Error, ErrorKind, Lineage, Result, StageTime,
-    State, TaggedDocument, Topic, event, limits,
+    CleanDocument, DocumentHeader, Error, ErrorKind, Lineage, Result, StageTime, State,
+    TaggedDocument, Topic, event, limits,
 };
 use tributary_store::event_log::stage::{Next, Output, Outputs, Stage};
 use tributary_store::event_log::{StoredRecord, message};
@@ -178,6 +180,9 @@ impl ChunkStage {
             () = parts.stop.cancelled() => return Err(stopping()),
             () = self.superseded(document) => return self.work.superseded(&input, document),
         };
+        if tagged.chunks.is_empty() {
+            return self.work.without_chunks(&input, document);
+        }
         self.in_turn(move |work| work.outputs(&input, tagged, now_ms))
             .await
     }
@@ -321,31 +326,6 @@ impl ChunkWork {
             variant,
             asks_again,
         }))
-    }
-
-    /// The end of a version that waited for a service while a newer one, or the deletion, came. It
-    /// is not indexed as it is: a step may take out what nobody is to find.
-    fn superseded(&self, input: &StoredRecord, document: &DocumentHeader) -> Result<Vec<Output>> {
-        let now_ms = (self.parts.clock)();
-        let outputs =
-            Outputs::of(&input.record, NEXT, now_ms).for_generation(&self.parts.generation);
-        if !(self.parts.is_serving)() {
-            return Ok(outputs.done());
-        }
-        let what = "a newer version of the document, or its deletion, came while a step on chunks had not answered";
-        let state = DocumentState {
-            reason: Some(what.to_owned()),
-            ..manifest::report(document, State::Skipped, now_ms)
-        };
-        Ok(outputs.report(&state)?.done())
-    }
-
-    fn removed(&self, input: &StoredRecord) -> Result<Vec<Output>> {
-        let document_id = message::document_id(&input.record)?;
-        let outputs = Outputs::of(&input.record, NEXT, (self.parts.clock)())
-            .for_generation(&self.parts.generation);
-        let version = message::version(&input.record);
-        Ok(outputs.remove(document_id, version).done())
     }
 
     fn outputs(

@@ -168,6 +168,32 @@ fn what_a_step_on_chunks_does_wrong_is_the_end_of_that_document_alone() {
 }
 
 #[test]
+fn a_document_of_which_a_step_leaves_no_chunk_is_skipped_and_gone() {
+    let service = StepServer::start(|call, request| {
+        let mut reply = echo(request);
+        let removed = list(request, "/chunks").iter();
+        let removed =
+            removed.map(|chunk| json!({"chunk_id": chunk["chunk_id"], "remove": call > 0}));
+        reply["chunks"] = removed.filter(|chunk| chunk["remove"] == true).collect();
+        Behaviour::Reply(reply)
+    });
+    let workspace = workspace(&chunk_step(&service.url));
+    let server = workspace.start();
+    let state = server.settled(&server.publish(&event("cases/1.md")));
+    assert_eq!(text(&state, "/state"), "indexed", "{state}");
+    let mut changed = event("cases/1.md");
+    changed["content"] = "# Relay\n\nThe gharial relay is out of order.\n".into();
+    let state = server.settled(&server.publish(&changed));
+    assert_eq!(text(&state, "/state"), "skipped", "{state}");
+    let reason = text(&state, "/reason");
+    assert!(reason.contains("left none of its chunks"), "{reason}");
+    wait_for("the older version to go", || {
+        found(&server).is_empty().then_some(())
+    });
+    server.stop();
+}
+
+#[test]
 fn a_deletion_does_not_wait_for_a_service_that_hangs() {
     let service = StepServer::always(Behaviour::Hang);
     let cleaner = format!(
