@@ -2,6 +2,8 @@
 
 use tributary_schemas::names::without_query;
 
+use crate::escape::is_invisible;
+
 /// The found title on one line and not too long, else the file name without extension.
 pub(crate) fn finish_title(
     found: Option<String>,
@@ -18,7 +20,8 @@ pub(crate) fn finish_title(
     })
 }
 
-/// White space to single spaces, cut after `maximum_characters`.
+/// White space to single spaces, without characters that nobody sees or that turn the direction of
+/// what stands behind them, cut after `maximum_characters`.
 pub fn one_line(text: &str, maximum_characters: usize) -> String {
     // White space is at most as long as the text that is kept, so a huge title costs no more than a
     // bounded one.
@@ -26,7 +29,7 @@ pub fn one_line(text: &str, maximum_characters: usize) -> String {
     let joined = words.collect::<Vec<_>>().join(" ");
     joined
         .chars()
-        .filter(|character| !character.is_control())
+        .filter(|character| !is_invisible(*character))
         .take(maximum_characters)
         .collect::<String>()
         .trim_end()
