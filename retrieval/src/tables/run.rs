@@ -225,7 +225,9 @@ fn value(value: ValueRef<'_>) -> Value {
     match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => number.into(),
-        ValueRef::Real(number) => number.into(),
+        ValueRef::Real(number) if number.is_finite() => number.into(),
+        // As SQLite itself writes what JSON has no number for; an empty value would say something else.
+        ValueRef::Real(number) => if number > 0.0 { "Inf" } else { "-Inf" }.into(),
         ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into(),
     }
 }
