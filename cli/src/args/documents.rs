@@ -166,13 +166,27 @@ pub enum DeadLetters {
 tributary dead-letters replay <IDS>... [OPTIONS]
        tributary dead-letters replay --all [OPTIONS]
        tributary dead-letters replay --source <NAME> [--stage …] [--kind …] [--reason …]")]
-    Replay(DeadLetterIds),
+    Replay(ReplayDeadLetters),
     /// Forget records
     #[command(override_usage = "\
 tributary dead-letters drop <IDS>... [OPTIONS]
        tributary dead-letters drop --all [OPTIONS]
        tributary dead-letters drop --source <NAME> [--stage …] [--kind …] [--reason …]")]
     Drop(DeadLetterIds),
+}
+
+/// Which records are sent again, and whether to wait for their documents.
+#[derive(Debug, Args)]
+pub struct ReplayDeadLetters {
+    /// Which.
+    #[command(flatten)]
+    pub which: DeadLetterIds,
+    /// Wait until each document is indexed, skipped or dead again
+    #[arg(long)]
+    pub wait: bool,
+    /// Give up waiting after this many seconds in which nothing moved; 0 waits for ever
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub timeout: u64,
 }
 
 /// Conditions on dead letters.

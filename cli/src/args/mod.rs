@@ -33,6 +33,7 @@ pub use ca_file::CaFile;
 pub use conversations::{ConversationIds, Conversations};
 pub use documents::{
     DeadLetterIds, DeadLetters, Documents, LetterConditions, ListDeadLetters, ListDocuments,
+    ReplayDeadLetters,
 };
 pub use eval::{
     EmbedderChoice, Eval, EvalCalibrate, EvalCode, EvalRewrite, EvalRun, EvalTune, Level,

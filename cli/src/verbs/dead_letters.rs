@@ -1,12 +1,17 @@
 //! `tributary dead-letters list|show|replay|drop`.
 
+mod replay;
+
+use std::collections::HashMap;
+
 use anyhow::Result;
 use indicatif::HumanBytes;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tributary_query_api::http::dead_letters::{
     DeadLetterDetail, DeadLetterPage, DroppedDeadLetters,
 };
-use tributary_schemas::DeadLetter;
+use tributary_schemas::{DeadLetter, State};
 
 use crate::args::{
     DeadLetterIds, DeadLetters, Global, LetterConditions, ListDeadLetters, Output, Service,
@@ -27,26 +32,18 @@ pub fn run(global: &Global, config: &Config, verb: DeadLetters) -> Result<Outcom
     let outcome = match verb {
         DeadLetters::List(wanted) => list(&client, &wanted),
         DeadLetters::Show { id, output } => show(&client, &id, output),
-        DeadLetters::Replay(ids) => {
-            let outcome = each(&client, &ids, "replayed", |id| {
-                client.post::<Value>(
-                    &format!("/v1/dead-letters/{}/replay", segment(id)),
-                    &json!({}),
-                )
-            })?;
-            print::note(
-                "what fails again is a new dead letter, with an id of its own: `tributary dead-letters list`",
-            );
-            Ok(outcome)
-        }
+        DeadLetters::Replay(wanted) => replay::run(&client, &wanted),
         DeadLetters::Drop(wanted)
             if wanted.ids.is_empty() && parameters(&wanted.conditions).is_empty() =>
         {
             drop_all(&client, wanted.output)
         }
-        DeadLetters::Drop(ids) => each(&client, &ids, "dropped", |id| {
-            client.delete::<Value>(&format!("/v1/dead-letters/{}", segment(id)))
-        }),
+        DeadLetters::Drop(ids) => {
+            let acted = act_on(&client, &ids, "dropped", |id| {
+                client.delete::<Value>(&format!("/v1/dead-letters/{}", segment(id)))
+            });
+            acted.and_then(|acted| show_acted(&acted, "dropped", ids.output))
+        }
     }?;
     client.close()?;
     Ok(outcome)
@@ -160,53 +157,88 @@ fn in_full(detail: &DeadLetterDetail) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-fn each(
+/// What became of one letter.
+#[derive(Serialize)]
+struct Acted {
+    id: String,
+    outcome: &'static str,
+    /// What became of its document, where that was waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<State>,
+    /// Why the letter, or its document, failed, or the document was skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// The documents of the letters that are meant, by the id of the letter; of those that there are.
+fn letters_of(client: &Client, wanted: &DeadLetterIds) -> Result<HashMap<String, String>> {
+    let letters = match wanted.ids.is_empty() {
+        true => newest(client, usize::MAX, &wanted.conditions)?.0,
+        false => {
+            let paths = wanted.ids.iter().map(|id| segment(id));
+            let details = paths.map(|id| client.get(&format!("/v1/dead-letters/{id}")));
+            let details = details.filter_map(|detail: Result<DeadLetterDetail>| detail.ok());
+            details.map(|detail| detail.dead_letter).collect()
+        }
+    };
+    let letters = letters.into_iter();
+    Ok(letters
+        .map(|letter| (letter.id, letter.document_id))
+        .collect())
+}
+
+/// Does the same with each letter that is meant; one that fails stops no other.
+fn act_on(
     client: &Client,
     wanted: &DeadLetterIds,
-    done: &str,
+    done: &'static str,
     act: impl Fn(&str) -> Result<Value>,
-) -> Result<Outcome> {
+) -> Result<Vec<Acted>> {
     let ids = if wanted.ids.is_empty() {
         let (letters, _) = newest(client, usize::MAX, &wanted.conditions)?;
         letters.into_iter().map(|letter| letter.id).collect()
     } else {
         wanted.ids.clone()
     };
-    let mut rows = Vec::new();
-    let mut failed = 0;
-    for id in &ids {
-        match act(id) {
-            Ok(_) => rows.push(json!({"id": id, "outcome": done})),
-            Err(error) => {
-                failed += 1;
-                rows.push(json!({"id": id, "outcome": "failed", "reason": error.to_string()}));
-            }
+    let acted = ids.into_iter().map(|id| {
+        let failed = act(&id).err();
+        Acted {
+            id,
+            outcome: if failed.is_some() { "failed" } else { done },
+            state: None,
+            reason: failed.map(|error| error.to_string()),
         }
-    }
-    print::result(wanted.output, &json!({"dead_letters": rows}), || {
-        let text = |row: &Value, name: &str| {
-            row.get(name)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
+    });
+    Ok(acted.collect())
+}
+
+fn show_acted(acted: &[Acted], done: &str, output: Output) -> Result<Outcome> {
+    let is_done = |row: &&Acted| row.outcome == done;
+    let is_dead = |row: &&Acted| row.state == Some(State::Dead);
+    let failed = acted.iter().filter(|row| !is_done(row) || is_dead(row));
+    let failed = failed.count();
+    print::result(output, &json!({"dead_letters": acted}), || {
+        let line = |row: &Acted| {
+            let state = row.state.map_or("", State::as_str);
+            let reason = row.reason.as_deref().unwrap_or_default();
+            let parts = [row.id.as_str(), state, reason];
+            let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            format!("{:9} {}", row.outcome, parts.join("  "))
         };
-        let mut lines: Vec<String> = rows
-            .iter()
-            .map(|row| {
-                format!(
-                    "{:9} {} {}",
-                    text(row, "outcome"),
-                    text(row, "id"),
-                    text(row, "reason")
-                )
-            })
-            .collect();
-        lines.push(format!("{} {done}", ids.len() - failed));
+        let mut lines: Vec<String> = acted.iter().map(line).collect();
+        let again = match acted.iter().filter(is_dead).count() {
+            0 => String::new(),
+            count => format!(", {count} dead again"),
+        };
+        lines.push(format!(
+            "{} {done}{again}",
+            acted.iter().filter(is_done).count()
+        ));
         lines.join("\n")
     })?;
     Ok(match failed {
         0 => Outcome::Done,
-        failed if failed == ids.len() => Outcome::Failed,
+        failed if failed == acted.len() => Outcome::Failed,
         _ => Outcome::PartlyFailed,
     })
 }

@@ -98,6 +98,12 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
             .find(|letter| text(letter, "/id") != invalid)
     });
     assert_eq!(text(&new, "/kind"), "invalid", "the cause is still there");
+    let id = text(&new, "/id");
+    let waited = workspace.run(["dead-letters", "replay", id, "--wait", "--format", "json"]);
+    assert_eq!(waited.code, 1, "{waited:?}");
+    assert_eq!(text(&waited.json(), "/dead_letters/0/outcome"), "replayed");
+    assert_eq!(text(&waited.json(), "/dead_letters/0/state"), "dead");
+    assert_eq!(letters(&workspace).len(), 1, "{waited:?}");
     server.stop();
 
     let raised = workspace.with("convert.maximum_body_bytes", "1000000");
@@ -106,6 +112,7 @@ fn dead_letters_are_listed_shown_replayed_and_dropped() {
     assert_eq!(list(&others, "/dead_letters").len(), 0);
     let again = raised.json(of_kind("invalid"));
     assert_eq!(list(&again, "/dead_letters").len(), 1);
+    assert_eq!(text(&again, "/dead_letters/0/state"), "indexed", "{again}");
     let proof = raised.json(["documents", "reconcile", "--format", "json"]);
     assert_eq!(proof.get("ok"), Some(&json!(true)), "{proof}");
     assert_eq!(
