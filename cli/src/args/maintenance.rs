@@ -93,4 +93,6 @@ pub enum ConfigVerb {
     Show(Output),
     /// Report all problems at once
     Check(Output),
+    /// Print every key with what it means and its default, as a file to take from
+    Defaults,
 }

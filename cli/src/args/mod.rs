@@ -94,6 +94,7 @@ pub struct Arguments {
 
 /// Options of every verb.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Global options")]
 pub struct Global {
     /// Configuration file [default: ./tributary.toml if it is there]
     #[arg(long, global = true, value_name = "FILE", env = "TRIBUTARY_CONFIG", value_hint = ValueHint::FilePath)]

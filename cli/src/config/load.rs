@@ -9,7 +9,8 @@ use toml::{Table, Value};
 use super::merge::{from_environment, lookup, misspelt, overlay};
 use super::{Config, Origin, check};
 
-const DEFAULTS: &str = include_str!("../../default.toml");
+/// Every key with its comment and its default.
+pub const DEFAULTS: &str = include_str!("../../default.toml");
 const OWN_FILE: &str = "tributary.toml";
 /// Keys whose values are paths relative to the file that names them.
 const PATHS: [&[&str]; 5] = [

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tributary_schemas::{Error, ErrorKind};
 
 pub use check::nearest;
-pub use load::load;
+pub use load::{DEFAULTS, Loaded, load};
 
 /// Everything that can be configured. No `Default`: the values are in `cli/default.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize)]

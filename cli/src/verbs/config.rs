@@ -1,4 +1,4 @@
-//! `tributary config show|check`.
+//! `tributary config show|check|defaults`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,41 +16,50 @@ use tributary_store::secrets::{HIDDEN, is_secret, without_credentials};
 use tributary_taxonomy::Taxonomy;
 
 use crate::app::{PROMPT_SETS, check_profile_prompts};
-use crate::args::{ConfigVerb, Global};
-use crate::config::{self, Config};
+use crate::args::{ConfigVerb, Global, Output};
+use crate::config::{self, Config, Loaded};
 use crate::print::{self, Outcome};
 
-/// Shows or checks the configuration in force.
+/// Shows or checks the configuration in force, or prints the defaults, which need none.
 pub fn run(global: &Global, verb: ConfigVerb) -> Result<Outcome> {
-    let loaded = config::load(
+    match verb {
+        ConfigVerb::Show(output) => show(loaded(global)?, output)?,
+        ConfigVerb::Check(output) => check(&loaded(global)?, output)?,
+        ConfigVerb::Defaults => print::line(config::DEFAULTS.trim_end())?,
+    }
+    Ok(Outcome::Done)
+}
+
+fn loaded(global: &Global) -> Result<Loaded> {
+    config::load(
         global.config.as_deref(),
         global.profile.as_deref(),
         global.data_dir.as_deref(),
-    )?;
-    let files: Vec<String> = loaded
-        .files
-        .iter()
-        .map(|file| file.display().to_string())
-        .collect();
-    match verb {
-        ConfigVerb::Show(output) => {
-            let mut table = loaded.table;
-            hide_secrets(&mut table);
-            print::result(output, &json!({"config": table, "files": files}), || {
-                table.to_string()
-            })?;
-        }
-        ConfigVerb::Check(output) => {
-            check_listen(&loaded.config)?;
-            check_domain(&loaded.config)?;
-            print::result(
-                output,
-                &json!({"ok": true, "files": files, "problems": []}),
-                || "the configuration is fine".to_owned(),
-            )?;
-        }
-    }
-    Ok(Outcome::Done)
+    )
+}
+
+fn show(loaded: Loaded, output: Output) -> Result<()> {
+    let files = files(&loaded);
+    let mut table = loaded.table;
+    hide_secrets(&mut table);
+    print::result(output, &json!({"config": table, "files": files}), || {
+        table.to_string()
+    })
+}
+
+fn check(loaded: &Loaded, output: Output) -> Result<()> {
+    check_listen(&loaded.config)?;
+    check_domain(&loaded.config)?;
+    print::result(
+        output,
+        &json!({"ok": true, "files": files(loaded), "problems": []}),
+        || "the configuration is fine".to_owned(),
+    )
+}
+
+fn files(loaded: &Loaded) -> Vec<String> {
+    let files = loaded.files.iter();
+    files.map(|file| file.display().to_string()).collect()
 }
 
 /// `run` refuses an address that other machines reach where nobody is asked for a key.
