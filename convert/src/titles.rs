@@ -61,6 +61,7 @@ mod tests {
             finish_title(Some(" a \n b ".into()), Some("x.md"), 80).as_deref(),
             Some("a b")
         );
+        assert_eq!(one_line("a\u{202e}b\u{200b} \u{feff}c", 80), "ab c");
         assert_eq!(
             finish_title(Some(" \n".into()), Some("dir/载波 聚合.v2.md?x=1"), 80).as_deref(),
             Some("载波 聚合.v2")

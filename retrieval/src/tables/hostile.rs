@@ -314,13 +314,7 @@ fn world() -> World {
         ("d0".to_owned(), open(&workbook())),
         ("d1".to_owned(), open(&secret())),
     ];
-    let readable = |(name, table): (&str, &database::StoredTable)| Readable {
-        name: name.to_owned(),
-        database: "d0".to_owned(),
-        stored: table.stored.clone(),
-        columns: table.columns.iter().map(|one| one.name.clone()).collect(),
-        row_id: table.row_id,
-    };
+    let readable = |(name, table): (&str, &database::StoredTable)| Readable::new(name, "d0", table);
     let tables = ["Sales", "Staff"].into_iter().zip(&databases[0].1.tables);
     let bytes = |(_, database): &(String, Arc<Database>)| database.bytes.clone();
     World {

@@ -311,13 +311,8 @@ fn add(chosen: &mut Chosen, place: &Place, opened: &[Opened]) {
     let Some(table) = from.database.tables.get(place.table) else {
         return;
     };
-    chosen.readable.push(Readable {
-        name: place.name.clone(),
-        database: database.clone(),
-        stored: table.stored.clone(),
-        columns: table.columns.iter().map(|one| one.name.clone()).collect(),
-        row_id: table.row_id,
-    });
+    let readable = Readable::new(&place.name, &database, table);
+    chosen.readable.push(readable);
     if !chosen.databases.iter().any(|(name, _)| *name == database) {
         let kept = Arc::clone(&from.database);
         chosen.databases.push((database, kept));

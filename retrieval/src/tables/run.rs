@@ -295,3 +295,16 @@ fn message(error: &rusqlite::Error) -> String {
         other => other.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_beyond_all_bounds_are_said_and_not_left_empty() {
+        assert_eq!(value(ValueRef::Real(2.5)), 2.5);
+        assert_eq!(value(ValueRef::Real(f64::INFINITY)), "Inf");
+        assert_eq!(value(ValueRef::Real(f64::NEG_INFINITY)), "-Inf");
+        assert_eq!(value(ValueRef::Null), Value::Null);
+    }
+}

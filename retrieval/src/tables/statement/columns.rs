@@ -106,7 +106,7 @@ impl Columns {
     }
 }
 
-fn is_comparison(op: &BinaryOperator) -> bool {
+pub(super) fn is_comparison(op: &BinaryOperator) -> bool {
     matches!(
         op,
         BinaryOperator::Eq

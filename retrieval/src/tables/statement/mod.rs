@@ -13,18 +13,21 @@ mod names;
 mod origins;
 mod parsing;
 mod tables;
+mod text_numbers;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::VisitMut;
+use sqlparser::ast::{Visit, VisitMut};
 
 use self::columns::Columns;
 pub use self::functions::is_allowed;
 use self::origins::add_origins;
 use self::parsing::parse;
 use self::tables::Tables;
+use self::text_numbers::TextNumbers;
 use super::Refused;
+use super::database::StoredTable;
 
 /// Stack of the thread that reads a statement; only what is used of it takes memory.
 const STACK_BYTES: usize = 64 << 20;
@@ -39,8 +42,29 @@ pub struct Readable {
     /// Name that it is stored under.
     pub stored: String,
     pub columns: Vec<String>,
+    /// Columns of text, each with the column of its numbers.
+    pub numbers: Vec<(String, String)>,
     /// What the number of a row is called.
     pub row_id: Option<&'static str>,
+}
+
+impl Readable {
+    /// A table of a database, by the name that statements have for it.
+    pub fn new(name: &str, database: &str, table: &StoredTable) -> Self {
+        let columns = table.columns.iter();
+        let numbers = columns.clone().filter_map(|one| {
+            let text = one.made_from.clone()?;
+            Some((text, one.name.clone()))
+        });
+        Self {
+            name: name.to_owned(),
+            database: database.to_owned(),
+            stored: table.stored.clone(),
+            columns: columns.map(|one| one.name.clone()).collect(),
+            numbers: numbers.collect(),
+            row_id: table.row_id,
+        }
+    }
 }
 
 /// A statement that may run.
@@ -93,8 +117,10 @@ fn prepare_nested(sql: &str, tables: &[Readable]) -> Result<Prepared, Refused> {
     } = mapping;
     reads.sort_unstable();
     reads.dedup();
+    let mut numbers = TextNumbers::new(tables, &reads, &aliases);
     let mut names = Columns::new(tables, &reads, aliases);
     run(VisitMut::visit(query.as_mut(), &mut names))?;
+    run(Visit::visit(query.as_ref(), &mut numbers))?;
     let origins = add_origins(&mut query, tables);
     Ok(Prepared {
         sql: query.to_string(),
@@ -132,6 +158,10 @@ pub mod tests {
             database: database.to_owned(),
             stored: stored.to_owned(),
             columns: columns.iter().map(|one| (*one).to_owned()).collect(),
+            numbers: match columns.contains(&"Revenue (number)") {
+                true => vec![("Revenue".to_owned(), "Revenue (number)".to_owned())],
+                false => Vec::new(),
+            },
             row_id: Some("rowid"),
         };
         vec![
@@ -184,8 +214,49 @@ pub mod tests {
         assert_eq!(prepared(table[1].0).origins, [0, 1]);
         assert_eq!(prepared(table[2].0).reads, [1]);
         // A subquery in the columns makes one of its own rows, not of these.
-        let sql = "SELECT Region, (SELECT max(Revenue) FROM \"Sales 2023\") FROM Staff";
+        let sql = "SELECT Region, (SELECT max(\"Units sold\") FROM \"Sales 2023\") FROM Staff";
         assert_eq!(prepared(sql).origins, [1]);
+    }
+
+    #[test]
+    fn numbers_in_text_are_not_reckoned_with() {
+        let table = "FROM \"Sales 2023\"";
+        for (sql, what) in [
+            (format!("SELECT sum(Revenue) {table}"), "given to sum()"),
+            (format!("SELECT max(s.revenue) {table} s"), "given to max()"),
+            (format!("SELECT Revenue * 2 {table}"), "reckoned with"),
+            (format!("SELECT CAST(revenue AS REAL) {table}"), "cast"),
+            (format!("SELECT 1 {table} WHERE Revenue > -5"), "compared"),
+            (
+                format!("SELECT 1 {table} WHERE (Revenue) BETWEEN 1 AND 2"),
+                "compared",
+            ),
+            (
+                format!("SELECT Region {table} ORDER BY Units_Sold, Revenue DESC"),
+                "put in order",
+            ),
+            (
+                format!("SELECT rank() OVER (ORDER BY Revenue) {table}"),
+                "put in order",
+            ),
+            (
+                format!("WITH a AS (SELECT avg(Revenue) {table}) SELECT * FROM a"),
+                "given to avg()",
+            ),
+        ] {
+            let refused = prepare(&sql, &tables()).err();
+            let message = refused.as_ref().map_or("", Refused::message);
+            let names_both = message.contains(what) && message.contains("\"Revenue (number)\"");
+            assert!(names_both, "{sql}: {message}");
+        }
+        for sql in [
+            format!("SELECT sum(\"Revenue (number)\") AS Revenue {table} ORDER BY Revenue"),
+            format!("SELECT Revenue, count(Revenue) {table} WHERE Revenue = '$1,200' GROUP BY 1"),
+            format!("SELECT Revenue {table} ORDER BY \"Revenue (number)\", lower(Revenue)"),
+            "SELECT max(manager) FROM Staff ORDER BY Manager".to_owned(),
+        ] {
+            prepared(&sql);
+        }
     }
 
     #[test]
