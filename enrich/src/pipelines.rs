@@ -105,6 +105,16 @@ impl Pipelines {
         &self.generations
     }
 
+    /// Id of the blob store that the serving generation was made with, where it says so.
+    pub fn blob_store(&self) -> Result<Option<String>> {
+        let known = self.generations.current();
+        let Some(serving) = known.iter().find(|generation| generation.serving) else {
+            return Ok(None);
+        };
+        let origin = Origin::decode(&serving.settings.origin)?;
+        Ok(origin.and_then(|origin| origin.blob_store))
+    }
+
     /// The pipeline of the serving generation, as last seen.
     pub fn serving(&self) -> Arc<Pipeline> {
         Arc::clone(&self.serving.read().unwrap_or_else(PoisonError::into_inner))

@@ -194,6 +194,7 @@ impl Recipe {
             request_id: request_id.to_owned(),
             recipe: self.keep(blobs).await?,
             settings,
+            blob_store: blobs.id(),
         })
     }
 

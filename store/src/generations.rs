@@ -38,6 +38,10 @@ pub struct Origin {
     /// description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<serde_json::Value>,
+    /// Id of the blob store of whoever made it. Absent in generations of before, and where blobs are
+    /// in no folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blob_store: Option<String>,
 }
 
 impl Origin {

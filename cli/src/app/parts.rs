@@ -31,7 +31,7 @@ use tributary_schemas::SharedNewestRights;
 use tributary_store::audit::AuditTopic;
 use tributary_store::blobs::Blobs;
 use tributary_store::config::{EventLogKind, Stores};
-use tributary_store::data_folder::DataFolder;
+use tributary_store::data_folder::{Access, DataFolder};
 use tributary_store::evaluations::{FOLDER, RunStore};
 use tributary_store::event_log::worker::metrics::WorkerMetrics;
 use tributary_store::keys::KeyRing;
@@ -147,6 +147,7 @@ impl Parts {
             knowledge_sets.shared(),
         )
         .await?;
+        expect_shared_blobs(config, &pipelines, &stores.blobs)?;
         let table = Arc::new(open_table(checkpoint, &stores).await?);
         hold_for_readers(&stores).await?;
         remember_versions_in_an_empty_index(&stores, &table).await?;
@@ -350,6 +351,17 @@ fn warn_of_unknown_sets(profiles: &SourceProfiles, sets: &KnowledgeSets) {
             }
         }
     }
+}
+
+/// Where other processes share the index, they share the blobs: those that the serving generation was
+/// made with.
+fn expect_shared_blobs(config: &Config, pipelines: &Pipelines, blobs: &Blobs) -> Result<()> {
+    if config.store.access() == Access::Shared
+        && let Some(id) = pipelines.blob_store()?
+    {
+        blobs.expect(&id);
+    }
+    Ok(())
 }
 
 /// What a generation of the index is built with.

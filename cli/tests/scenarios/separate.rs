@@ -138,3 +138,31 @@ fn services_run_as_processes_of_their_own_and_share_the_work() {
     second.into_iter().for_each(Worker::stop);
     server.stop();
 }
+
+#[test]
+fn a_process_with_other_blobs_than_the_index_waits_and_loses_no_document() {
+    let Some(stores) = Stores::real() else { return };
+    let workspace = stores.workspace().with("store.inline_limit_bytes", "20000");
+    let mut command = workspace.command();
+    let services = ["run", "--services", "index,query,ingest"];
+    command.args(services).args(["--listen", "127.0.0.1:0"]);
+    let server = Server::spawn(command, workspace.path("run.log"));
+    let other = stores.workspace().with("store.inline_limit_bytes", "20000");
+    let wrong = Worker::start(&other, "chunk,embed", 1);
+    let large = "The wombat999 digs a very long tunnel. ".repeat(3000);
+    let document = server.publish(&json!({"source": "s", "content": large}));
+    let log = other.path("chunk-embed-1.log");
+    wait_for("the other blob store to be named", || {
+        let said = std::fs::read_to_string(&log).unwrap();
+        said.contains("not that of the index").then_some(())
+    });
+    let (_, letters) = server.get("/v1/dead-letters");
+    assert_eq!(letters["dead_letters"], json!([]));
+
+    wrong.stop();
+    let right = Worker::start(&workspace, "chunk,embed", 2);
+    let state = server.settled(&document);
+    assert_eq!(state["state"], "indexed", "{state}");
+    right.stop();
+    server.stop();
+}

@@ -5,7 +5,8 @@
 //! A folder of blobs has a marker, `store.json`, written once. A folder without it, or with another
 //! one, is not the one that this process opened, such as the empty place of a share that is not
 //! mounted: no blob is missing there, and none is written. The data folder remembers
-//! it ([`MEMORY`]), so that a start without the share waits for it too.
+//! it ([`MEMORY`]), so that a start without the share waits for it too. Processes that share an index
+//! on servers share the blobs too: there the index says which ([`Blobs::expect`]).
 //!
 //! Beside the blobs lies a cache of texts that cost something to make ([`cache`]); its files are no blobs.
 
@@ -14,7 +15,7 @@ pub(crate) mod cache;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use futures::stream::{self, BoxStream};
@@ -51,6 +52,14 @@ pub struct Blobs {
 struct Marker {
     path: PathBuf,
     content: Vec<u8>,
+    /// The id that the index names.
+    expected: OnceLock<String>,
+}
+
+/// What a marker holds.
+#[derive(Deserialize)]
+struct MarkerContent {
+    id: String,
 }
 
 impl Blobs {
@@ -131,8 +140,21 @@ impl Blobs {
         Ok(format!("{SCHEME}{hash}"))
     }
 
-    /// Whether the store is the one that was opened. `Unavailable`, a fault of the environment, if
-    /// it is away or another is in its place.
+    /// What tells this store from others; `None` for one that is no folder.
+    pub fn id(&self) -> Option<String> {
+        self.marker.as_ref()?.id()
+    }
+
+    /// From now on a store of another id counts as away: others share the index with this process,
+    /// and what they read lies in the store of that id. The first that is named counts.
+    pub fn expect(&self, id: &str) {
+        if let Some(marker) = &self.marker {
+            marker.expected.get_or_init(|| id.to_owned());
+        }
+    }
+
+    /// Whether the store is the one that was opened, and the one that is expected. `Unavailable`, a
+    /// fault of the environment, if it is away or another is in its place.
     pub async fn check(&self) -> Result<()> {
         let Some(marker) = self.marker.clone() else {
             return Ok(());
@@ -405,10 +427,7 @@ impl Marker {
     /// that is there, which is remembered.
     fn remembered(path: PathBuf, folder: &Path, memory: &Path) -> Result<Self> {
         if let Some(known) = Memory::read(memory)?.filter(|known| known.folder == folder) {
-            return Ok(Self {
-                path,
-                content: known.marker.into_bytes(),
-            });
+            return Ok(Self::new(path, known.marker.into_bytes()));
         }
         let found = Self::read_or_create(path)?;
         let known = Memory {
@@ -441,13 +460,26 @@ impl Marker {
             }
             Err(error) => return Err(failed(error)),
         };
-        Ok(Self { path, content })
+        Ok(Self::new(path, content))
+    }
+
+    fn new(path: PathBuf, content: Vec<u8>) -> Self {
+        Self {
+            path,
+            content,
+            expected: OnceLock::new(),
+        }
+    }
+
+    fn id(&self) -> Option<String> {
+        let content: MarkerContent = serde_json::from_slice(&self.content).ok()?;
+        Some(content.id)
     }
 
     fn check(&self) -> Result<()> {
         let found = std::fs::read(&self.path);
         if found.as_ref().is_ok_and(|found| *found == self.content) {
-            return Ok(());
+            return self.check_expected();
         }
         let why = found
             .err()
@@ -461,6 +493,22 @@ impl Marker {
         let message = format!("the blob store is away: {why}");
         let hint = "mount or put back the folder of store.blobs.url (`blobs` in the data folder, if that is empty), and work goes on by itself; \
                     to go on without what was in it, `tributary repair --apply`, or remove blob-store.json from the data folder, and start again";
+        Err(Error::new(ErrorKind::Unavailable, message).with_hint(hint))
+    }
+}
+
+impl Marker {
+    fn check_expected(&self) -> Result<()> {
+        let here = self.id();
+        let Some(expected) = self.expected.get().filter(|id| here.as_ref() != Some(id)) else {
+            return Ok(());
+        };
+        tracing::warn!(marker = %self.path.display(), expected, "this is another blob store than that of the index");
+        let message = "the blob store is away: the folder of this process is not that of the index, which other processes read";
+        let hint = format!(
+            "store.blobs.url must lead to the same folder in every process that shares the index, the one whose store.json has the id {expected}; \
+             if that one is gone for good, write this id into the store.json of the folder that takes its place"
+        );
         Err(Error::new(ErrorKind::Unavailable, message).with_hint(hint))
     }
 }
@@ -636,6 +684,32 @@ mod tests {
             blobs.size(&absent).await.unwrap_err().kind(),
             ErrorKind::NotFound
         );
+    }
+
+    #[tokio::test]
+    async fn in_another_folder_than_that_of_the_index_no_blob_is_missing_and_none_is_written() {
+        let place = tempfile::tempdir().unwrap();
+        let own = Blobs::local(&place.path().join("own")).unwrap();
+        let other = Blobs::local(&place.path().join("other")).unwrap();
+        let (own_id, other_id) = (own.id().unwrap(), other.id().unwrap());
+        assert_ne!(own_id, other_id);
+        let clone = own.clone();
+        own.expect(&own_id);
+        let url = clone.put(Bytes::from_static(b"body")).await.unwrap();
+        assert_eq!(
+            other.get(&url).await.unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
+        other.expect(&own_id);
+        other.expect(&other_id);
+        let (read, written) = (
+            other.get(&url).await,
+            other.put(Bytes::from_static(b"new")).await,
+        );
+        for error in [read.unwrap_err(), written.unwrap_err()] {
+            let names = error.hint().is_some_and(|hint| hint.contains(&own_id));
+            assert!(error.is_held() && names, "{error:?}");
+        }
     }
 
     #[tokio::test]

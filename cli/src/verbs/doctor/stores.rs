@@ -4,9 +4,10 @@ use std::path::Path;
 
 use anyhow::Result;
 use tributary_schemas::reindex::{ReindexOverview, ReindexProgress, ReindexState};
+use tributary_store::blobs::Blobs;
 use tributary_store::config::SearchIndexKind;
 use tributary_store::damage::Part;
-use tributary_store::data_folder::{DataFolder, is_open_to_others, running_server};
+use tributary_store::data_folder::{Access, DataFolder, is_open_to_others, running_server};
 use tributary_store::parts;
 use tributary_store::search_index::elasticsearch::{self, Diagnosis};
 
@@ -88,9 +89,15 @@ pub(super) fn search_index(config: &Config) -> Result<Vec<Check>> {
     if config.store.search_index.kind != SearchIndexKind::Elasticsearch {
         return Ok(Vec::new());
     }
-    let found = app::runtime()?.block_on(elasticsearch::diagnose(
+    let runtime = app::runtime()?;
+    let found = runtime.block_on(elasticsearch::diagnose(
         &config.store.search_index.elasticsearch,
     ));
+    let is_there = found.first().is_some_and(|first| first.ok);
+    let blobs = is_there.then(|| match runtime.block_on(look_at_blobs(config)) {
+        Ok(folder) => passed("blobs", folder),
+        Err(error) => failed("blobs", &error),
+    });
     Ok(found
         .into_iter()
         .map(
@@ -106,7 +113,27 @@ pub(super) fn search_index(config: &Config) -> Result<Vec<Check>> {
                 hint,
             },
         )
+        .chain(blobs)
         .collect())
+}
+
+/// Whether the folder of bodies is there, and the one of the index where other processes share both.
+async fn look_at_blobs(config: &Config) -> tributary_schemas::Result<String> {
+    let store = &config.store;
+    let blobs = Blobs::open(&store.blobs.url, Path::new(&store.data_folder))?;
+    if store.access() == Access::Shared
+        && let Some(origin) =
+            elasticsearch::serving_origin(&store.search_index.elasticsearch).await?
+        && let Some(id) = origin.blob_store
+    {
+        blobs.expect(&id);
+    }
+    blobs.check().await?;
+    let id = blobs.id().unwrap_or_default();
+    Ok(match store.blobs.url.as_str() {
+        "" => format!("in the data folder (id {id})"),
+        url => format!("{url} (id {id})"),
+    })
 }
 
 /// Where a server runs: the build of an index that is under way or waits for somebody, and what the

@@ -7,12 +7,14 @@ use std::time::Duration;
 use elasticsearch::http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tributary_schemas::Error;
+use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::client::{Attempt, Body, Client, Request};
 use super::config::Config;
+use super::generations::Generations;
 use super::mapping::{self, FORMAT, Meta};
 use crate::conversations::elasticsearch as conversations;
+use crate::generations::Origin;
 
 /// Longest wait for one answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,6 +46,16 @@ struct Index {
     mappings: Value,
     #[serde(default)]
     settings: BTreeMap<String, Value>,
+}
+
+/// What the generation that serves says of its origin; nothing where none serves yet.
+pub async fn serving_origin(config: &Config) -> Result<Option<Origin>> {
+    let client = Client::new(config)?.impatient(TIMEOUT);
+    match Generations::new(client, config.clone()).find(None).await {
+        Ok(serving) => Origin::decode(&serving.settings.origin),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Looks at the cluster; only the first entry where it cannot be reached.
@@ -86,7 +98,7 @@ fn changes_indexes(template: &Value) -> bool {
 }
 
 impl Cluster<'_> {
-    async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, Error> {
+    async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value> {
         self.client
             .call(Request {
                 what: "cannot ask the cluster",

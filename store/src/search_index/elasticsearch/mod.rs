@@ -30,7 +30,7 @@ use serde_json::Value;
 use tributary_schemas::search::ScoredChunk;
 use tributary_schemas::{ChunkId, ChunkVectors, ErrorKind};
 
-pub use self::diagnose::{Diagnosis, diagnose};
+pub use self::diagnose::{Diagnosis, diagnose, serving_origin};
 use super::elasticsearch_config as config;
 pub use config::{Config, Durability, VectorIndex};
 
