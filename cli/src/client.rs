@@ -1,20 +1,22 @@
 //! Talks to a server over HTTP: the one that runs on the data folder, a named one, or one that this
 //! process starts for itself.
 
+mod problem;
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use tributary_query_api::http::backup::BYTES_HEADER;
-use tributary_query_api::readiness::Readiness;
 use tributary_schemas::ask::AskEvent;
 use tributary_schemas::{Error, ErrorKind};
 use tributary_store::data_folder::{self, Guest};
 
+pub use self::problem::is_unconfirmed;
+use self::problem::{problem, text_of};
 use crate::app::LocalServer;
 use crate::args::{Global, Key, Service};
 use crate::config::Config;
@@ -409,70 +411,6 @@ fn patiently(
     }
 }
 
-/// The body of a refusal; one that breaks off says nothing, and the status is told all the same.
-fn text_of(response: &mut ureq::http::Response<ureq::Body>) -> String {
-    response
-        .body_mut()
-        .read_to_string()
-        .ok()
-        .unwrap_or_default()
-}
-
-/// The error that an RFC 9457 problem stands for.
-fn problem(status: u16, body: &str) -> anyhow::Error {
-    let Ok(problem) = serde_json::from_str::<Value>(body) else {
-        return anyhow!("the server answered {status}: {}", body.trim());
-    };
-    if let Ok(readiness) = serde_json::from_value::<Readiness>(problem.clone()) {
-        return not_ready(&readiness);
-    }
-    let text = |name: &str| {
-        problem
-            .get(name)
-            .and_then(Value::as_str)
-            .filter(|text| !text.is_empty())
-    };
-    let detail = text("detail")
-        .or_else(|| text("title"))
-        .unwrap_or("no detail");
-    let hint = text("hint").map(|hint| hint_of_verbs(text("code"), hint));
-    match hint {
-        Some(hint) => anyhow!("{detail}\nhint: {hint}"),
-        None => anyhow!("{detail}"),
-    }
-}
-
-/// What a server that is not ready lacks.
-fn not_ready(readiness: &Readiness) -> anyhow::Error {
-    let lacking = || readiness.checks.iter().filter(|check| !check.ok);
-    let details: Vec<String> = lacking()
-        .map(|check| format!("{}: {}", check.name, check.detail))
-        .collect();
-    let detail = format!("the server is not ready: {}", details.join("; "));
-    match lacking().find_map(|check| check.hint.as_ref()) {
-        Some(hint) => anyhow!("{detail}\nhint: {hint}"),
-        None => anyhow!("{detail}"),
-    }
-}
-
-/// A hint for people at the command line, where the server's names a route.
-fn hint_of_verbs<'a>(code: Option<&str>, hint: &'a str) -> &'a str {
-    if !hint.starts_with("GET /v1/") {
-        return hint;
-    }
-    match code {
-        Some("document_not_found") => {
-            "`tributary documents list` shows ids and paths; --text finds a part of either"
-        }
-        Some("conversation_not_found") => {
-            "`tributary conversations list` shows those that there are"
-        }
-        Some("dead_letter_not_found") => "`tributary dead-letters list` shows those that are open",
-        Some("unknown_knowledge_set") => "`tributary knowledge-sets list` shows those that exist",
-        _ => hint,
-    }
-}
-
 fn is_unknown(response: &ureq::http::Response<ureq::Body>) -> bool {
     response.status() == ureq::http::StatusCode::NOT_FOUND
 }
@@ -511,18 +449,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_is_not_ready_says_what_it_lacks() {
-        let body = r#"{"ready": false, "checks": [
-            {"name": "disk", "ok": true, "detail": "9 GB"},
-            {"name": "search_index", "ok": false, "detail": "no answer", "hint": "start it"}]}"#;
-        let said = problem(503, body).to_string();
-        assert_eq!(
-            said,
-            "the server is not ready: search_index: no answer\nhint: start it"
-        );
-    }
-
-    #[test]
     fn a_host_and_a_port_are_an_address() {
         assert_eq!(base_of("127.0.0.1:7470"), "http://127.0.0.1:7470");
         assert_eq!(base_of("https://kb.example/"), "https://kb.example");
@@ -552,35 +478,6 @@ mod tests {
                 asked.get()
             ),
             (Some(200), 3)
-        );
-    }
-
-    #[test]
-    fn hints_name_verbs_and_not_routes() {
-        let error = problem(
-            404,
-            r#"{"code": "document_not_found", "detail": "no `x`", "hint": "GET /v1/documents lists those"}"#,
-        );
-        let told = error.to_string();
-        assert!(
-            told.contains("tributary documents list") && !told.contains("GET /"),
-            "{told}"
-        );
-    }
-
-    #[test]
-    fn a_problem_is_told_with_its_hint() {
-        let error = problem(
-            404,
-            r#"{"detail": "no knowledge set `x`", "hint": "did you mean `y`?"}"#,
-        );
-        assert_eq!(
-            error.to_string(),
-            "no knowledge set `x`\nhint: did you mean `y`?"
-        );
-        assert_eq!(
-            problem(502, "gone").to_string(),
-            "the server answered 502: gone"
         );
     }
 }

@@ -528,7 +528,7 @@ fn ctrl_c_says_what_is_on_its_way_and_how_to_follow_it() {
     for part in [
         "interrupted: 1 of 1 documents sent",
         "1 on their way",
-        "nothing is lost: they go on in the server",
+        "what was accepted is not lost: they go on whenever the server runs",
         "tributary documents list --source hb",
     ] {
         assert!(said.contains(part), "`{part}` is not in: {said}");

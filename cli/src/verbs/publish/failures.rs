@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::same_file::listed;
-use super::{Published, REFUSED};
+use super::{Published, REFUSED, UNCONFIRMED};
 
 /// A line for each reason: what holds for many is said once.
 pub fn lines(documents: &[Published]) -> Vec<String> {
@@ -26,9 +26,9 @@ pub fn lines(documents: &[Published]) -> Vec<String> {
     by_reason.into_iter().map(line).collect()
 }
 
-/// Given up, or never accepted.
+/// Given up, never accepted, or not confirmed.
 pub fn is_failure(document: &Published) -> bool {
-    matches!(document.state.as_str(), "dead" | REFUSED)
+    matches!(document.state.as_str(), "dead" | REFUSED | UNCONFIRMED)
 }
 
 #[cfg(test)]

@@ -90,13 +90,18 @@ fn update(client: &Client, documents: &mut [Published], indices: &[usize]) -> Re
     Ok(())
 }
 
+/// Whether a document in this state is on its way.
+pub(super) fn is_open(state: &str) -> bool {
+    let is_it = |one: &&State| one.as_str() == state;
+    let known = State::ALL.iter().find(is_it);
+    !matches!(state, super::REFUSED | super::UNCONFIRMED)
+        && !known.is_some_and(|one| one.is_final())
+}
+
 impl Published {
     /// Whether it is on its way.
     pub(super) fn is_open(&self) -> bool {
-        self.state != super::REFUSED
-            && !State::ALL
-                .iter()
-                .any(|state| state.is_final() && state.as_str() == self.state)
+        is_open(&self.state)
     }
 
     fn learn(&mut self, state: DocumentState) {

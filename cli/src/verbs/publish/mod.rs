@@ -25,14 +25,14 @@ use anyhow::Result;
 pub use self::files::{Found, Rule};
 use self::plan::Plan;
 use self::progress::Progress;
-use self::report::REFUSED;
 pub use self::report::{Published, Report};
+use self::report::{REFUSED, SEND_AGAIN, UNCONFIRMED};
 pub use self::roots::Roots;
 pub use self::same_file::source_of;
 use self::send::{Item, Sender};
 use self::urls::Fetcher;
 use crate::args::{Global, Publish, Service};
-use crate::client::Client;
+use crate::client::{Client, is_unconfirmed};
 use crate::config::Config;
 use crate::print::Outcome;
 
@@ -85,6 +85,14 @@ pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcom
     };
     report.show(publish.output)?;
     Ok(report.outcome())
+}
+
+/// State of what was sent, or read to be sent, in vain.
+fn state_of_failure(error: &anyhow::Error) -> &'static str {
+    match is_unconfirmed(error) {
+        true => UNCONFIRMED,
+        false => REFUSED,
+    }
 }
 
 /// Publishes the paths to a server and waits for their outcomes.

@@ -9,7 +9,7 @@ use tributary_schemas::{DocumentEvent, id};
 
 use super::compare::{self, Comparison};
 use super::files::{Found, Rule, Selection};
-use super::report::{Published, REFUSED};
+use super::report::{Published, REFUSED, UNCONFIRMED};
 use super::roots::{Documents, Roots};
 use super::same_file::{self, Explanation};
 use super::send::{Body, Item};
@@ -255,7 +255,7 @@ impl Plan {
     pub(super) fn remember_titles(&self, roots: &mut Roots, documents: &[Published]) -> Result<()> {
         let accepted: HashSet<&str> = documents
             .iter()
-            .filter(|document| document.state != REFUSED)
+            .filter(|document| !matches!(document.state.as_str(), REFUSED | UNCONFIRMED))
             .map(|document| document.source_path.as_str())
             .collect();
         for item in &self.items {
@@ -296,7 +296,7 @@ impl Plan {
     pub(super) fn forget(&self, roots: &mut Roots, documents: &[Published]) -> Result<()> {
         let deleted: Vec<String> = documents
             .iter()
-            .filter(|document| document.is_deletion && document.state != REFUSED)
+            .filter(|document| document.is_deletion && !failures::is_failure(document))
             .map(|document| document.source_path.clone())
             .collect();
         if deleted.is_empty() {

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use indicatif::{HumanBytes, ProgressBar};
 use tokio::signal::unix::{SignalKind, signal};
-use tributary_schemas::State;
 use tributary_schemas::work::WorkItem;
 
-use super::{Published, REFUSED};
+use super::follow::is_open;
+use super::{Published, SEND_AGAIN, UNCONFIRMED};
 use crate::print;
 
 /// Exit code after Ctrl-C, as shells have it.
@@ -153,7 +153,8 @@ impl Progress {
 
     fn farewell(&self, source: &str, is_local: bool) -> String {
         let counts = self.counts();
-        let unsent = counts.documents.saturating_sub(counts.sent);
+        let unconfirmed = counts.states.get(UNCONFIRMED).copied().unwrap_or_default();
+        let unsent = counts.documents.saturating_sub(counts.sent) + unconfirmed;
         let mut lines = vec![format!(
             "interrupted: {} of {} documents sent; {}",
             counts.sent,
@@ -162,7 +163,7 @@ impl Progress {
         )];
         if unsent > 0 {
             lines.push(format!(
-                "{unsent} were not sent or not confirmed: publish them again, which changes nothing for the others"
+                "{unsent} were not sent or not confirmed: {SEND_AGAIN}"
             ));
         }
         let on_their_way = counts.on_their_way();
@@ -171,10 +172,10 @@ impl Progress {
             let where_on = if is_local {
                 "they go on at the next start, of `tributary run` or of a verb that publishes"
             } else {
-                "they go on in the server, while it runs"
+                "they go on whenever the server runs"
             };
             lines.push(format!(
-                "nothing is lost: {where_on}\nfollow them with `tributary documents list --source {source}`"
+                "what was accepted is not lost: {where_on}\nfollow them with `tributary documents list --source {source}`"
             ));
         }
         lines.join("\n")
@@ -183,13 +184,7 @@ impl Progress {
 
 impl Counts {
     fn on_their_way(&self) -> usize {
-        let is_final = |name: &str| {
-            name == REFUSED
-                || State::ALL
-                    .iter()
-                    .any(|state| state.is_final() && state.as_str() == name)
-        };
-        let open = self.states.iter().filter(|(name, _)| !is_final(name));
+        let open = self.states.iter().filter(|(name, _)| is_open(name));
         open.map(|(_, count)| count).sum()
     }
 
@@ -337,16 +332,23 @@ mod tests {
     #[test]
     fn ctrl_c_says_what_is_on_its_way_and_how_to_follow_it() {
         let progress = Progress::new(10, 1000);
-        *progress.counts() = counts(&[("embedding", 5), ("indexed", 2), (REFUSED, 1)]);
+        *progress.counts() = counts(&[("embedding", 5), ("indexed", 2), ("refused", 1)]);
         let said = progress.farewell("hb", false);
         assert_eq!(
             said,
             "interrupted: 8 of 10 documents sent; 5 embedding, 2 indexed, 1 refused (5 on their way)\n\
-             2 were not sent or not confirmed: publish them again, which changes nothing for the others\n\
-             nothing is lost: they go on in the server, while it runs\n\
+             2 were not sent or not confirmed: publish them again, which changes nothing for those that arrived\n\
+             what was accepted is not lost: they go on whenever the server runs\n\
              follow them with `tributary documents list --source hb`"
         );
         assert!(progress.farewell("hb", true).contains("at the next start"));
+        *progress.counts() = counts(&[("accepted", 5), (UNCONFIRMED, 3)]);
+        let said = progress.farewell("hb", false);
+        assert!(
+            said.contains("3 unconfirmed (5 on their way)")
+                && said.contains("\n5 were not sent or not confirmed: publish them again"),
+            "{said}"
+        );
     }
 
     #[test]

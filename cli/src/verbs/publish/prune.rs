@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use tributary_query_api::http::documents::Accepted;
 use tributary_schemas::{Error, ErrorKind, State};
 
+use super::Published;
 use super::compare::{Comparison, Gone};
-use super::{Published, REFUSED};
 use crate::args::Prune;
 use crate::client::{Client, segment};
 use crate::print;
@@ -96,7 +96,7 @@ fn delete_one(client: &Client, gone: &Gone) -> Published {
             ..deleted
         },
         Err(error) => Published {
-            state: REFUSED.to_owned(),
+            state: super::state_of_failure(&error).to_owned(),
             reason: Some(format!("cannot be deleted: {error:#}")),
             ..deleted
         },

@@ -14,6 +14,11 @@ use crate::print::{self, Outcome};
 
 /// State of what was never accepted.
 pub(super) const REFUSED: &str = "refused";
+/// State of what was sent and not answered: it may have arrived.
+pub(super) const UNCONFIRMED: &str = "unconfirmed";
+/// Said of these.
+pub(super) const SEND_AGAIN: &str =
+    "publish them again, which changes nothing for those that arrived";
 
 /// What `publish --format json` prints.
 #[derive(Debug, Default, Serialize)]
@@ -34,6 +39,8 @@ pub struct Report {
     pub deleted: usize,
     /// Never accepted: unreadable here, or refused by the server.
     pub refused: usize,
+    /// Sent and not confirmed, since the server did not answer: they may have arrived.
+    pub unconfirmed: usize,
     /// Documents that `--prune` left, since nobody could see whether their files are gone.
     pub kept: Vec<Kept>,
     /// From the first file to the last outcome.
@@ -45,11 +52,11 @@ pub struct Report {
 /// What became of one file.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Published {
-    /// Empty if it was refused.
+    /// Empty if it was refused, or not confirmed.
     pub document_id: String,
     /// Path within the source.
     pub source_path: String,
-    /// A document state, or `refused`.
+    /// A document state, `refused` or `unconfirmed`.
     pub state: String,
     /// Why, where there is something to say.
     pub reason: Option<String>,
@@ -78,6 +85,7 @@ impl Report {
             report.degraded += usize::from(!document.degraded.is_empty());
             match document.state.as_str() {
                 REFUSED => report.refused += 1,
+                UNCONFIRMED => report.unconfirmed += 1,
                 _ if document.is_deletion => report.deleted += 1,
                 state => report.count(state),
             }
@@ -97,7 +105,7 @@ impl Report {
     }
 
     pub(super) fn outcome(&self) -> Outcome {
-        match self.dead + self.refused {
+        match self.dead + self.refused + self.unconfirmed {
             0 => Outcome::Done,
             failed if failed == self.documents.len() && self.published == 0 => Outcome::Failed,
             _ => Outcome::PartlyFailed,
@@ -136,6 +144,11 @@ impl Report {
             );
             lines.extend(degraded(&self.documents));
             lines.push(self.summary());
+            if self.unconfirmed > 0 {
+                lines.push(format!(
+                    "what was not confirmed may have arrived or not: {SEND_AGAIN}"
+                ));
+            }
             lines.join("\n")
         })
     }
@@ -150,6 +163,7 @@ impl Report {
             ("dead", self.dead),
             ("deleted", self.deleted),
             ("refused", self.refused),
+            ("unconfirmed", self.unconfirmed),
         ];
         parts.extend(
             counts

@@ -10,9 +10,9 @@ use base64::engine::general_purpose::STANDARD;
 use tributary_query_api::http::documents::Accepted;
 use tributary_schemas::{DocumentEvent, State};
 
+use super::Published;
 use super::progress::Progress;
 use super::urls::{Fetched, Fetcher};
-use super::{Published, REFUSED};
 use crate::client::Client;
 
 /// Requests side by side: the server makes their records durable together.
@@ -128,7 +128,7 @@ impl Sender<'_> {
                 ..published
             },
             Err(error) => Published {
-                state: REFUSED.to_owned(),
+                state: super::state_of_failure(&error).to_owned(),
                 reason: Some(format!("{error:#}")),
                 ..published
             },
