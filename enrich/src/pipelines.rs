@@ -175,10 +175,29 @@ impl Pipelines {
         Ok(())
     }
 
-    /// Settings of today that the serving generation was not built with.
+    /// Settings of today that the serving generation, as last seen, was not built with.
     pub fn outdated(&self) -> Result<Vec<String>> {
+        self.outdated_in(&self.serving().recipe)
+    }
+
+    /// The same of the generation that serves at this moment: a promotion is followed a little later.
+    pub async fn outdated_now(self: &Arc<Self>) -> Result<Vec<String>> {
+        let known = self.generations.refresh().await?;
+        let seen = self.serving();
+        let promoted = known.iter().find(|one| one.serving);
+        let built = match promoted.filter(|one| one.name != seen.generation) {
+            Some(promoted) => self.opening().recipe(promoted).await?,
+            None => seen.recipe.clone(),
+        };
+        let pipelines = Arc::clone(self);
+        // Reads files of the configuration.
+        let compared = tokio::task::spawn_blocking(move || pipelines.outdated_in(&built)).await;
+        compared.unwrap_or_else(|_| Ok(Vec::new()))
+    }
+
+    fn outdated_in(&self, built: &Recipe) -> Result<Vec<String>> {
         let today = Recipe::of_today(&(self.reload)()?, &self.knowledge_sets.current())?;
-        Ok(today.differences(&self.serving().recipe))
+        Ok(today.differences(built))
     }
 
     fn opening(&self) -> Opening<'_> {
@@ -206,13 +225,17 @@ impl Opening<'_> {
         status: &GenerationStatus,
         loaded: &HashMap<String, Arc<Pipeline>>,
     ) -> Result<Pipeline> {
-        let recipe = match Origin::decode(&status.settings.origin)? {
-            Some(origin) => self.recipe_of(&origin, &status.name).await?,
-            None => Recipe::of_today(self.config, &self.knowledge_sets.current())?,
-        };
+        let recipe = self.recipe(status).await?;
         let pipeline = self.load(&status.name, recipe, loaded).await?;
         check(status, &pipeline)?;
         Ok(pipeline)
+    }
+
+    async fn recipe(&self, status: &GenerationStatus) -> Result<Recipe> {
+        match Origin::decode(&status.settings.origin)? {
+            Some(origin) => self.recipe_of(&origin, &status.name).await,
+            None => Recipe::of_today(self.config, &self.knowledge_sets.current()),
+        }
     }
 
     /// What a generation was built with. Where that is damaged or gone, today's settings are kept

@@ -50,10 +50,7 @@ impl Reindexing for ReindexSide {
     }
 
     async fn overview(&self) -> Result<ReindexOverview> {
-        let pipelines = Arc::clone(&self.pipelines);
-        // Reads files of the configuration.
-        let outdated = tokio::task::spawn_blocking(move || pipelines.outdated()).await;
-        let outdated = outdated.unwrap_or_else(|_| Ok(Vec::new()));
+        let outdated = self.pipelines.outdated_now().await;
         self.requests
             .overview(outdated.unwrap_or_else(|error| vec![error.full_message()]))
             .await

@@ -66,7 +66,7 @@ fn build(client: &Client, arguments: &Reindex) -> Result<Outcome> {
     let request: ReindexRequest =
         client.post("/v1/reindex", &json!({"knowledge_sets": arguments.sets}))?;
     if !arguments.wait && !client.is_local() {
-        let text = "a new generation is being built; `tributary knowledge-sets reindex --status` shows how far it is";
+        let text = "a new generation is asked for; `tributary knowledge-sets reindex --status` shows when it is built and how far it is";
         print::result(arguments.output, &request, || text.to_owned())?;
         return Ok(Outcome::Done);
     }
@@ -190,7 +190,7 @@ fn line(build: &ReindexProgress) -> String {
     let progress = match (report.state, build.remaining_seconds) {
         (ReindexState::Building, Some(seconds)) => {
             format!(
-                " {} of {}, about {seconds:.0} s to go",
+                ", {} of {}, about {seconds:.0} s to go",
                 build.documents_done, build.documents_total
             )
         }
@@ -202,7 +202,7 @@ fn line(build: &ReindexProgress) -> String {
         .map(|reason| format!(" ({reason})"))
         .unwrap_or_default();
     format!(
-        "{} {} of {of}{progress}{reason}",
+        "{} of {of}: {}{progress}{reason}",
         named(report),
         report.state.as_str().replace('_', " ")
     )
@@ -230,13 +230,13 @@ mod tests {
         let building = json!({"request_id": "r", "state": "building", "generation": "g2-1", "previous": "g1", "at_ms": 1});
         assert_eq!(
             line(&build(building, json!(6.2))),
-            "generation g2-1 building of wireless 4 of 10, about 6 s to go"
+            "generation g2-1 of wireless: building, 4 of 10, about 6 s to go"
         );
         let failed =
             json!({"request_id": "r", "state": "failed", "reason": "no model", "at_ms": 1});
         assert_eq!(
             line(&build(failed.clone(), json!(null))),
-            "request r failed of wireless (no model)"
+            "request r of wireless: failed (no model)"
         );
         assert_eq!(
             ended(&build(failed, json!(null))),

@@ -99,5 +99,11 @@ fn described(head: &str, documents: &SetDocuments) -> String {
         let (source, path) = (&failure.source, &failure.source_path);
         format!("  failed: {source}/{path}: {}", failure.reason)
     }));
+    let more = failed.saturating_sub(documents.failures.len() as u64);
+    if more > 0 {
+        lines.push(format!(
+            "  and {more} more that failed: `tributary documents list --state dead`"
+        ));
+    }
     lines.join("\n")
 }

@@ -203,8 +203,12 @@ fn not_covered(parts: &Parts) -> Vec<String> {
             "conversations are in Elasticsearch too: only its own snapshots keep them".to_owned(),
         );
     }
-    if parts.blobs.is_none() {
-        missing.push("bodies are at store.blobs.url: copy that folder after the log".to_owned());
+    match &parts.blobs {
+        None => missing.push("bodies are at store.blobs.url: copy that folder after the log".to_owned()),
+        Some(_) if parts.log.is_none() && parts.index.is_none() => missing.push(
+            "bodies, originals and settings of generations are in `blobs` of the data folder: copy it after the log".to_owned(),
+        ),
+        Some(_) => {}
     }
     if parts.log.is_none() && parts.index.is_some() {
         missing.push(
@@ -220,8 +224,7 @@ fn not_covered(parts: &Parts) -> Vec<String> {
 impl Inner {
     fn image(&self, turn: OwnedMutexGuard<()>) -> Result<Image> {
         if self.log.is_none() && self.index.is_none() {
-            let message =
-                "nothing in this data folder is embedded: log and index are servers of their own";
+            let message = "log and index are servers of their own, so there is nothing that only this process can back up";
             return Err(
                 Error::new(ErrorKind::Unsupported, message).with_hint(self.not_covered.join("; "))
             );

@@ -1,5 +1,6 @@
 //! `tributary documents reconcile`.
 
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -14,12 +15,17 @@ use crate::print::{self, Outcome};
 pub fn run(client: &Client, wait_seconds: u64, output: Output) -> Result<Outcome> {
     let deadline = Instant::now() + Duration::from_secs(wait_seconds);
     let spinner = print::spinner("comparing reports and index");
+    let mut is_told = std::io::stderr().is_terminal();
     let found = loop {
         let found: Reconciliation = client.post("/v1/documents/reconcile", &json!({}))?;
         if !is_moving(&found) || Instant::now() >= deadline {
             break found;
         }
-        spinner.set_message(waiting_for(&found));
+        let waiting = waiting_for(&found);
+        if !std::mem::replace(&mut is_told, true) {
+            print::note(&format!("{waiting}, for {wait_seconds} s at most"));
+        }
+        spinner.set_message(waiting);
         std::thread::sleep(Duration::from_millis(300));
     };
     spinner.finish_and_clear();

@@ -28,23 +28,19 @@ pub fn confirm(comparison: &Comparison, source: &str, prune: Prune) -> Result<()
     } else {
         String::new()
     };
-    let question = format!(
-        "{}\ndelete {} of source {source}{share}?",
-        list(gone),
-        print::count(gone.len(), "document")
-    );
+    let documents = print::count(gone.len(), "document");
+    let (list, documents) = (list(gone), format!("{documents} of source {source}{share}"));
     if !std::io::stdin().is_terminal() {
         let options = if is_most {
             "--yes --allow-most"
         } else {
             "--yes"
         };
-        let hint = format!("nobody can be asked here: add {options}, or look first with --dry-run");
-        return Err(Error::new(ErrorKind::Conflict, question)
-            .with_hint(hint)
-            .into());
+        let what = format!("{documents} would be deleted, and nobody can be asked here\n{list}");
+        let hint = format!("add {options}, or look first with --dry-run");
+        return Err(Error::new(ErrorKind::Conflict, what).with_hint(hint).into());
     }
-    ask(&question)
+    ask(&format!("{list}\ndelete {documents}?"))
 }
 
 /// Asks on the terminal; an error unless the answer is yes.

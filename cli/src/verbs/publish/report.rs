@@ -9,6 +9,7 @@ use tributary_enrich::writing::WrittenKind;
 
 use super::compare::Kept;
 use super::failures;
+use super::same_file::listed;
 use crate::args::Output;
 use crate::print::{self, Outcome};
 
@@ -116,7 +117,7 @@ impl Report {
     pub(super) fn show(&self, output: Output) -> Result<()> {
         print::result(output, self, || {
             let mut lines: Vec<String> = Vec::new();
-            let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+            let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
             lines.extend(failures::lines(&self.documents));
             for document in &self.documents {
                 match (document.state.as_str(), document.reason.as_deref()) {
@@ -129,18 +130,17 @@ impl Report {
                         };
                         lines.push(format!("{state:8} {}", document.source_path));
                     }
-                    ("skipped", Some(reason)) => {
-                        *reasons
-                            .entry(reason.split(" since ").next().unwrap_or(reason))
-                            .or_default() += 1
-                    }
+                    ("skipped", Some(reason)) => reasons
+                        .entry(reason.split(" since ").next().unwrap_or(reason))
+                        .or_default()
+                        .push(&document.source_path),
                     _ => {}
                 }
             }
             lines.extend(
                 reasons
                     .into_iter()
-                    .map(|(reason, count)| format!("skipped  {count}: {reason}")),
+                    .map(|(reason, paths)| skipped(reason, &paths)),
             );
             lines.extend(degraded(&self.documents));
             lines.push(self.summary());
@@ -172,6 +172,18 @@ impl Report {
                 .map(|(name, count)| format!("{count} {name}")),
         );
         format!("{} in {:.1} s", parts.join(", "), self.seconds)
+    }
+}
+
+/// Documents that were skipped for one reason. That one has not changed is usual, and names nothing.
+fn skipped(reason: &str, paths: &[&str]) -> String {
+    let count = paths.len();
+    match reason.contains("unchanged") {
+        true => format!("skipped  {count}: {reason}"),
+        false => format!(
+            "skipped  {count} ({}): {reason}",
+            listed(paths.iter().copied())
+        ),
     }
 }
 
