@@ -121,23 +121,29 @@ pub fn run(global: &Global, config: &Config, doctor: Doctor) -> Result<Outcome> 
     let ok = checks.iter().all(|check| check.ok);
     let told: Vec<Told<'_>> = checks.iter().map(Told::from).collect();
     print::result(output, &json!({"checks": told, "ok": ok}), || {
-        checks.iter().map(describe).collect::<Vec<_>>().join("\n")
+        let longest = checks.iter().map(|check| check.name.len()).max();
+        let line = |check: &Check| describe(check, longest.unwrap_or_default());
+        checks.iter().map(line).collect::<Vec<_>>().join("\n")
     })?;
     Ok(if ok { Outcome::Done } else { Outcome::Failed })
 }
 
-fn describe(check: &Check) -> String {
+/// A line with the name in a column of this width, and what belongs to it below.
+fn describe(check: &Check, width: usize) -> String {
     let mark = match check.status() {
         Status::Ok => "ok  ",
         Status::Warning => "warn",
         Status::Failed => "FAIL",
     };
-    let hint = check
-        .hint
-        .as_ref()
-        .map(|hint| format!("\n       hint: {hint}"))
-        .unwrap_or_default();
-    format!("{mark}   {:12} {}{hint}", check.name, check.detail)
+    let below = |text: &str| text.replace('\n', "\n       ");
+    let hint = check.hint.as_ref();
+    let hint = hint.map(|hint| format!("\n       hint: {}", below(hint)));
+    format!(
+        "{mark}   {:width$} {}{}",
+        check.name,
+        below(&check.detail),
+        hint.unwrap_or_default()
+    )
 }
 
 pub(super) fn passed(name: &'static str, detail: impl Into<String>) -> Check {
@@ -321,7 +327,7 @@ mod tests {
             ..passed("open door", "it is open")
         };
         assert_eq!(
-            describe(&door),
+            describe(&door, 12),
             "warn   open door    it is open\n       hint: close it"
         );
         assert_eq!(json!(Told::from(&door))["status"], "warning");

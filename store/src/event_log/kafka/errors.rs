@@ -46,6 +46,15 @@ pub fn from_code(what: impl std::fmt::Display, code: Code) -> Error {
         (ErrorKind::Unavailable, Code::NotEnoughReplicas | Code::NotEnoughReplicasAfterAppend) => {
             error.with_hint("fewer brokers hold the partition than min.insync.replicas of the topic asks for")
         }
+        (
+            _,
+            Code::BrokerTransportFailure
+            | Code::AllBrokersDown
+            | Code::OperationTimedOut
+            | Code::MessageTimedOut,
+        ) => error.with_hint(
+            "look whether the brokers of store.event_log.kafka.brokers run and can be reached from here; `tributary doctor` asks them",
+        ),
         _ => error,
     }
 }
