@@ -1,7 +1,10 @@
 //! `replace_text`: puts other text in the place of some, in text and title: placeholders that an
-//! export did not fill in. Code stays. In a table a bar is written `\|`, so a placeholder with bars
-//! is looked for in both forms.
+//! export did not fill in. Code stays. The text is looked for as a reader sees it: a backslash that
+//! keeps Markdown from reading one of its signs as a mark, as before a bar, belongs to the sign.
 
+use std::borrow::Cow;
+
+use regex::{NoExpand, Regex};
 use tributary_schemas::Result;
 
 use super::{Cleaner, Draft, Settings};
@@ -10,7 +13,7 @@ use tributary_convert::lines::map_text_lines;
 
 #[derive(Debug)]
 struct ReplaceText {
-    replacements: Vec<(String, String)>,
+    replacements: Vec<(Regex, String)>,
 }
 
 pub(super) fn make(settings: &mut Settings, _: &CleanersConfig) -> Result<Box<dyn Cleaner>> {
@@ -21,14 +24,24 @@ pub(super) fn make(settings: &mut Settings, _: &CleanersConfig) -> Result<Box<dy
     if replacements.iter().any(|(text, _)| text.is_empty()) {
         return Err(settings.invalid("an empty text cannot be replaced"));
     }
-    let in_tables: Vec<(String, String)> = replacements
-        .iter()
-        .filter(|(from, _)| from.contains('|'))
-        .map(|(from, to)| (from.replace('|', "\\|"), to.clone()))
-        .collect();
-    // First, since the other form may be a part of it.
-    let replacements = in_tables.into_iter().chain(replacements).collect();
+    let replacements = replacements.into_iter().map(|(from, to)| {
+        let from = Regex::new(&pattern(&from)).map_err(|error| settings.invalid(error))?;
+        Ok((from, to))
+    });
+    let replacements = replacements.collect::<Result<_>>()?;
     Ok(Box::new(ReplaceText { replacements }))
+}
+
+/// Matches a text, whichever of its signs are escaped.
+fn pattern(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() * 2);
+    for character in text.chars() {
+        if character.is_ascii_punctuation() {
+            pattern.push_str(r"\\?");
+        }
+        pattern.push_str(&regex::escape(character.encode_utf8(&mut [0; 4])));
+    }
+    pattern
 }
 
 impl Cleaner for ReplaceText {
@@ -41,12 +54,10 @@ impl Cleaner for ReplaceText {
 impl ReplaceText {
     fn replaced(&self, text: &str) -> String {
         let mut result = text.to_owned();
-        for (from, to) in self
-            .replacements
-            .iter()
-            .filter(|(from, _)| text.contains(from))
-        {
-            result = result.replace(from, to);
+        for (from, to) in &self.replacements {
+            if let Cow::Owned(replaced) = from.replace_all(&result, NoExpand(to)) {
+                result = replaced;
+            }
         }
         result
     }

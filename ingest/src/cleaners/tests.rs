@@ -423,6 +423,16 @@ fn placeholders_with_bars_are_replaced_in_tables_too() {
 }
 
 #[test]
+fn placeholders_are_found_whichever_of_their_signs_are_escaped() {
+    let steps = json!([{ "step": "replace_text", "replacements": { "|my_name|": "C$1" } }]);
+    let draft = Draft {
+        markdown: "\\|my_name| is |my\\_name\\|, not |myname|.\n".into(),
+        ..Draft::default()
+    };
+    assert_eq!(clean(steps, draft).markdown, "C$1 is C$1, not |myname|.\n");
+}
+
+#[test]
 fn organisations_stand_under_the_title() {
     let attributes = Attributes {
         organization: Some("无线".into()),
