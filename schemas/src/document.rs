@@ -83,6 +83,14 @@ impl DocumentEvent {
             return Err(Error::new(ErrorKind::Invalid, "`source` is missing or empty")
                 .with_hint("name where the document comes from, such as `wiki`; it picks the source profile"));
         }
+        let path = self.source_path.as_deref().unwrap_or_default();
+        for (name, value) in [("source", self.source.as_str()), ("source_path", path)] {
+            if value.chars().any(char::is_control) {
+                let what = format!("`{name}` holds a control character, such as a line end");
+                let hint = "names are shown in lists, one a line: leave such characters out, or rename the file";
+                return Err(Error::new(ErrorKind::Invalid, what).with_hint(hint));
+            }
+        }
         self.document_id
             .as_deref()
             .map_or(Ok(()), id::check_document_id)

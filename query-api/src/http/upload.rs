@@ -1,6 +1,8 @@
 //! `multipart/form-data` of `POST /v1/documents`: one file and the fields of a document event
 //! beside it.
 
+use std::collections::HashSet;
+
 use actix_multipart::{Field, Multipart};
 use actix_web::HttpRequest;
 use actix_web::error::PayloadError;
@@ -38,6 +40,7 @@ pub async fn event(
     let mut event = DocumentEvent::default();
     let mut file = None;
     let mut fields_left = FIELD_COUNT;
+    let mut seen = HashSet::new();
     while let Some(field) = form.next().await {
         let mut field = field.map_err(malformed)?;
         fields_left = fields_left.checked_sub(1).ok_or_else(too_many_fields)?;
@@ -50,7 +53,13 @@ pub async fn event(
                     .with_hint("publish one file per request"));
             }
             "file" => file = Some((file_name(&field), media_type(&field), content)),
-            name => set(&mut event, name, &text(name, &content)?)?,
+            name => {
+                let is_new = name == "knowledge_sets" || seen.insert(name.to_owned());
+                if !is_new {
+                    return Err(invalid(name, "is given more than once"));
+                }
+                set(&mut event, name, &text(name, &content)?)?;
+            }
         }
     }
     let Some((name, media_type, content)) = file else {
@@ -175,6 +184,15 @@ mod tests {
             biased;
             read = reading => panic!("it was read at once: {:?}", read.map(|_| ())),
             () = others => {}
+        }
+    }
+
+    #[tokio::test]
+    async fn a_field_of_a_form_is_given_once() {
+        for (name, is_taken) in [("knowledge_sets", true), ("title", false)] {
+            let form = field(name, "a") + &field(name, "b") + &field("file", "y") + "--b--\r\n";
+            let read = event(&request(), vec![form.into()]).await;
+            assert_eq!(read.is_ok(), is_taken, "{name}: {:?}", read.map(|_| ()));
         }
     }
 
