@@ -110,7 +110,7 @@ pub struct BuildLexicon {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
     /// Take candidates without a verdict from this score on, 0 to 1; over 1 takes none
-    #[arg(long, value_name = "SCORE", default_value_t = 0.8)]
+    #[arg(long, value_name = "SCORE", default_value_t = 0.8, value_parser = number)]
     pub minimum_score: f64,
     /// Show how the lexicon changes the tokens of the first 1000 questions of this file: lines of
     /// JSON with "text" or "query", or plain lines
@@ -119,4 +119,12 @@ pub struct BuildLexicon {
     /// How the summary is printed.
     #[command(flatten)]
     pub format: Output,
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    match number.is_finite() {
+        true => Ok(number),
+        false => Err("it is no number".to_owned()),
+    }
 }
