@@ -36,7 +36,7 @@ pub fn confirm(comparison: &Comparison, source: &str, prune: Prune) -> Result<()
         } else {
             "--yes"
         };
-        let what = format!("{documents} would be deleted, and nobody can be asked here\n{list}");
+        let what = format!("nobody can be asked here whether to delete {documents}\n{list}");
         let hint = format!("add {options}, or look first with --dry-run");
         return Err(Error::new(ErrorKind::Conflict, what).with_hint(hint).into());
     }
