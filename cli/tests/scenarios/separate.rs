@@ -150,7 +150,7 @@ fn a_process_with_other_blobs_than_the_index_waits_and_loses_no_document() {
     let other = stores.workspace().with("store.inline_limit_bytes", "20000");
     let wrong = Worker::start(&other, "chunk,embed", 1);
     let large = "The wombat999 digs a very long tunnel. ".repeat(3000);
-    let document = server.publish(&json!({"source": "s", "content": large}));
+    let document = server.publish(&json!({"source": "s", "document_id": "d", "content": large}));
     let log = other.path("chunk-embed-1.log");
     wait_for("the other blob store to be named", || {
         let said = std::fs::read_to_string(&log).unwrap();
