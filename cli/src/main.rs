@@ -20,7 +20,7 @@ use clap::Parser;
 
 use crate::args::{Arguments, Global, Verb};
 use crate::config::Config;
-use crate::print::Outcome;
+use crate::print::{INTERRUPTED, Interrupted, Outcome};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -28,7 +28,10 @@ fn main() -> ExitCode {
         Ok(outcome) => outcome.exit_code(),
         Err(error) => {
             print::failure(&error);
-            Outcome::Failed.exit_code()
+            match error.is::<Interrupted>() {
+                true => ExitCode::from(INTERRUPTED),
+                false => Outcome::Failed.exit_code(),
+            }
         }
     }
 }

@@ -23,6 +23,21 @@ pub enum Outcome {
     PartlyFailed,
 }
 
+/// Exit code of what Ctrl-C ended.
+pub const INTERRUPTED: u8 = 130;
+
+/// The error of what Ctrl-C ended; says what there is not.
+#[derive(Debug)]
+pub struct Interrupted(pub &'static str);
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.0)
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
 impl Outcome {
     /// Of so many that succeeded and so many that did not.
     pub fn of(done: usize, failed: usize) -> Self {
@@ -228,10 +243,12 @@ fn in_columns(row: &[String], widths: &[usize]) -> String {
     format!("{}\n", line.trim_end())
 }
 
-/// The beginning of a text, with `…` if something was cut.
+/// The beginning of a text, on one line, with `…` if something was cut.
 pub fn shorten(text: &str, characters: usize) -> String {
+    let is_line_end = |sign: char| matches!(sign, '\n' | '\r');
+    let text = text.replace(is_line_end, " ");
     if text.chars().count() <= characters {
-        return text.to_owned();
+        return text;
     }
     text.chars()
         .take(characters.saturating_sub(1))
@@ -249,6 +266,12 @@ mod tests {
         assert_eq!(visible(text, false), text);
         let shown = "a\u{fffd}]0;x\u{fffd}\tb\nc\u{fffd}d 中";
         assert_eq!(visible(text, true), shown);
+    }
+
+    #[test]
+    fn what_is_shortened_stands_on_one_line() {
+        assert_eq!(shorten("a\r\nb", 9), "a  b");
+        assert_eq!(shorten("为什么\n没有", 4), "为什么…");
     }
 
     #[test]

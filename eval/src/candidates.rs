@@ -2,14 +2,17 @@
 //! refused, those that failed, and searches that found nothing. Where an answer helped, the
 //! documents that it cites count as relevant; all others wait for a judgement.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use serde_json::Value;
 use tributary_schemas::ask::{Answer, Verdict};
 use tributary_schemas::conversation::{Turn, TurnState};
+use tributary_schemas::files;
 
 /// Why a question is a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -68,6 +71,8 @@ pub struct Written {
     pub qrels: PathBuf,
     /// Candidates by origin.
     pub candidates: BTreeMap<Origin, usize>,
+    /// Those of them that the file of questions did not have.
+    pub added: usize,
 }
 
 /// Candidates among the turns of one conversation, in their order.
@@ -148,37 +153,120 @@ fn distinct(documents: impl Iterator<Item = String>) -> Vec<String> {
     found
 }
 
-/// Writes `queries.candidates.jsonl` and `qrels.candidates.tsv` into a folder.
+/// Adds candidates to `queries.candidates.jsonl` and `qrels.candidates.tsv` in a folder. What stands
+/// there stays: somebody may have judged it.
 pub fn write(candidates: &[Candidate], folder: &Path) -> Result<Written> {
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let mut queries = String::new();
-    let mut qrels = "query-id\tcorpus-id\tscore\n".to_owned();
+    let file = |name: &str| {
+        let path = folder.join(name);
+        let known = known(&path);
+        known.map(|known| (path, known))
+    };
+    let (queries, asked) = file("queries.candidates.jsonl")?;
+    let (qrels, judged) = file("qrels.candidates.tsv")?;
+    let asked: HashSet<String> = asked.lines().filter_map(id_of_question).collect();
+    let judged: HashSet<&str> = judged
+        .lines()
+        .filter_map(|line| line.split('\t').next())
+        .collect();
+    let (mut questions, mut judgements) = (String::new(), String::new());
+    if judged.is_empty() {
+        judgements.push_str("query-id\tcorpus-id\tscore\n");
+    }
     let mut counts: BTreeMap<Origin, usize> = BTreeMap::new();
+    let mut added = 0;
     for candidate in candidates {
-        queries.push_str(&format!("{}\n", serde_json::to_string(candidate)?));
-        for document in &candidate.relevant {
-            qrels.push_str(&format!("{}\t{document}\t1\n", candidate.id));
+        if !asked.contains(&candidate.id) {
+            questions.push_str(&format!("{}\n", serde_json::to_string(candidate)?));
+            added += 1;
+        }
+        if !judged.contains(candidate.id.as_str()) {
+            for document in &candidate.relevant {
+                judgements.push_str(&format!("{}\t{document}\t1\n", candidate.id));
+            }
         }
         *counts.entry(candidate.origin).or_default() += 1;
     }
-    let save = |name: &str, text: &str| {
-        let path = folder.join(name);
-        let done = fs::write(&path, text);
-        done.with_context(|| format!("cannot write {}", path.display()))
-            .map(|()| path)
-    };
+    append(&queries, &questions)?;
+    append(&qrels, &judgements)?;
     Ok(Written {
-        queries: save("queries.candidates.jsonl", &queries)?,
-        qrels: save("qrels.candidates.tsv", &qrels)?,
+        queries,
+        qrels,
         candidates: counts,
+        added,
     })
+}
+
+/// The text of a file; none of one that is not there.
+fn known(path: &Path) -> Result<String> {
+    match files::read_data(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+fn id_of_question(line: &str) -> Option<String> {
+    let line: Value = serde_json::from_str(line).ok()?;
+    Some(line.get("_id")?.as_str()?.to_owned())
+}
+
+/// Writes lines behind those of a file, the last of which may have no end.
+fn append(path: &Path, lines: &str) -> Result<()> {
+    let failed = || format!("cannot write {}", path.display());
+    let is_open = known(path)?.chars().last().is_some_and(|last| last != '\n');
+    let text = format!(
+        "{}{lines}",
+        if is_open && !lines.is_empty() {
+            "\n"
+        } else {
+            ""
+        }
+    );
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    let mut file = file.with_context(failed)?;
+    file.write_all(text.as_bytes()).with_context(failed)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_was_judged_by_hand_stays() {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        let folder = folder.path();
+        let candidate = |id: &str, relevant: &[&str]| Candidate {
+            id: id.to_owned(),
+            text: format!("what is {id}?"),
+            history: Vec::new(),
+            origin: Origin::Refused,
+            reason: String::new(),
+            shown: Vec::new(),
+            relevant: relevant.iter().map(|one| (*one).to_owned()).collect(),
+        };
+        let write = |candidates: &[Candidate]| {
+            write(candidates, folder).unwrap_or_else(|error| panic!("{error:#}"))
+        };
+        let read = |path: &Path| fs::read_to_string(path).ok().unwrap_or_default();
+        let first = write(&[candidate("a", &["d1"]), candidate("b", &[])]);
+        assert_eq!(first.added, 2);
+        // By hand, without a last line end.
+        let judged = format!("{}a\td9\t0\nb\td2\t1", read(&first.qrels));
+        fs::write(&first.qrels, &judged).ok();
+        let second = write(&[
+            candidate("b", &["d3"]),
+            candidate("c", &["d4"]),
+            candidate("a", &["d1"]),
+        ]);
+        assert_eq!(second.added, 1);
+        assert_eq!(read(&second.qrels), format!("{judged}\nc\td4\t1\n"));
+        let questions = read(&second.queries);
+        let ids: Vec<_> = questions.lines().filter_map(id_of_question).collect();
+        assert_eq!(ids, ["a", "b", "c"]);
+    }
 
     fn turn(id: &str, verdict: &str, feedback: Value) -> Turn {
         let source = |number: u32, document: &str, cited: bool| {

@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tributary_schemas::id::check_document_id;
 use tributary_schemas::{DocumentEvent, files};
 
@@ -189,6 +190,11 @@ fn place(file: &Path, index: usize) -> String {
     format!("{} line {}", file.display(), index + 1)
 }
 
+/// The text of a file without the mark that some editors put before it.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
+}
+
 /// The objects of a file with the places of their lines.
 pub(crate) fn read_lines<T: DeserializeOwned>(
     file: &Path,
@@ -196,6 +202,7 @@ pub(crate) fn read_lines<T: DeserializeOwned>(
 ) -> Result<Vec<(String, T)>> {
     let bytes =
         files::read_data(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let bytes = without_mark(&bytes);
     let mut objects = Vec::new();
     for (index, line) in bytes
         .split(|byte| *byte == b'\n')
@@ -301,7 +308,7 @@ impl Judgements<'_> {
     }
 }
 
-/// A header line is expected; a judgement counts if its score is above 0.
+/// The first line may be a header; a judgement counts if its score is above 0.
 fn read_judgements<'a>(
     file: &'a Path,
     known: &HashSet<&str>,
@@ -309,24 +316,32 @@ fn read_judgements<'a>(
 ) -> Result<Judgements<'a>> {
     let bytes =
         files::read_data(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text = String::from_utf8_lossy(without_mark(&bytes));
     let mut judgements = HashMap::<String, HashSet<String>>::new();
-    for (index, line) in String::from_utf8_lossy(&bytes)
-        .lines()
-        .enumerate()
-        .skip(1)
-        .filter(|(_, line)| !line.trim().is_empty())
-    {
+    let mut judged = HashMap::<(&str, &str), bool>::new();
+    let lines = text.lines().enumerate();
+    for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let Some((question, document, score)) = judgement(line) else {
-            left_out.push(format!(
-                "{}: a question, a document and a score, separated by tabs, expected",
-                place(file, index)
-            ));
+            let is_header = index == 0 && line.split('\t').count() == 3;
+            if !is_header {
+                left_out.push(format!(
+                    "{}: a question, a document and a score, separated by tabs, expected",
+                    place(file, index)
+                ));
+            }
             continue;
         };
         let relevant = judgements.entry(question.to_owned()).or_default();
-        if score > 0.0 && known.contains(document) {
+        let is_relevant = score > 0.0;
+        let before = *judged.entry((question, document)).or_insert(is_relevant);
+        if before != is_relevant {
+            left_out.push(format!(
+                "{}: `{document}` is judged otherwise for `{question}` in a line above, which counts",
+                place(file, index)
+            ));
+        } else if is_relevant && known.contains(document) {
             relevant.insert(document.to_owned());
-        } else if score > 0.0 {
+        } else if is_relevant {
             left_out.push(format!(
                 "{}: there is no document `{document}`",
                 place(file, index)
@@ -344,7 +359,8 @@ fn judgement(line: &str) -> Option<(&str, &str, f64)> {
     let [question, document, score] = columns.as_slice() else {
         return None;
     };
-    Some((question, document, score.trim().parse().ok()?))
+    let score: f64 = score.trim().parse().ok()?;
+    score.is_finite().then_some((question, document, score))
 }
 
 fn read_questions(
@@ -353,10 +369,20 @@ fn read_questions(
     judgements: &mut Judgements<'_>,
     left_out: &mut Vec<String>,
 ) -> Result<(Vec<Question>, Vec<Question>)> {
-    let lines: Vec<(String, QuestionLine)> = read_lines(file, left_out)?;
+    let lines: Vec<(String, Value)> = read_lines(file, left_out)?;
     let (mut questions, mut unanswerable) = (Vec::new(), Vec::new());
     let mut seen = HashSet::new();
     for (place, line) in lines {
+        let id = line.get("_id").and_then(Value::as_str).map(str::to_owned);
+        let line: QuestionLine = match serde_json::from_value(line) {
+            Ok(line) => line,
+            Err(error) => {
+                left_out.push(format!("{place}: {error}"));
+                // It has said so of all of its rows.
+                id.and_then(|id| judgements.relevant.remove(&id));
+                continue;
+            }
+        };
         let id = &line.id;
         if !seen.insert(id.clone()) {
             left_out.push(format!("{place}: question `{id}` is there already"));
@@ -395,6 +421,40 @@ fn read_questions(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_editors_and_hands_write_is_taken_or_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write(
+            "corpus.jsonl",
+            "{\"_id\": \"a\", \"text\": \"a\"}\n{\"_id\": \"b\", \"text\": \"b\"}\n",
+        );
+        write(
+            "queries.jsonl",
+            "\u{feff}{\"_id\": \"q1\", \"text\": \"?\"}\n{\"_id\": \"q2\", \"text\": \"?\", \"level\": \"nope\"}\n",
+        );
+        // Without a header.
+        write(
+            "qrels.tsv",
+            "\u{feff}q1\ta\t1\nq1\ta\t0\nq1\tb\tNaN\nq1\tb\tinf\nq1\tb\t-1\nq2\ta\t1\n",
+        );
+        let set = EvaluationSet::read(folder.path(), "queries.jsonl", "qrels.tsv").unwrap();
+        let [question] = set.questions.as_slice() else {
+            panic!("{:?}", set.questions)
+        };
+        assert_eq!(question.relevant, HashSet::from(["a".to_owned()]));
+        let named = [
+            "line 2: `a` is judged otherwise",
+            "line 3: a question",
+            "line 4: a question",
+            "line 2: unknown variant",
+        ];
+        for (line, part) in set.left_out.iter().zip(named) {
+            assert!(line.contains(part), "{part}: {:?}", set.left_out);
+        }
+        assert_eq!(set.left_out.len(), named.len(), "{:?}", set.left_out);
+    }
 
     #[test]
     fn both_layouts_are_read() {
@@ -464,9 +524,9 @@ mod tests {
             "qrels.tsv line 5: ",
         ];
         let said = said.into_iter().chain([
-            "queries.jsonl line 4: ",
             "queries.jsonl line 2: question `empty` is empty",
             "queries.jsonl line 3: question `other part` has no row in ",
+            "queries.jsonl line 4: ",
             "queries.jsonl line 5: ",
             "queries.jsonl line 6: question `good` is there already",
             "queries.jsonl does not have: 2 (`gone`, `无`)",

@@ -63,7 +63,7 @@ pub struct EvalRun {
     pub embedder: Option<EmbedderChoice>,
     /// Ask only this many questions
     #[arg(long, value_name = "N")]
-    pub limit: Option<usize>,
+    pub limit: Option<NonZeroUsize>,
     /// What is scored: what a search finds, or what is answered. Questions may say `answers` (a list
     /// of right ones), and `unanswerable: true` needs no judgement
     #[arg(long, value_enum, default_value_t = Level::Retrieval)]

@@ -64,6 +64,9 @@ pub struct EvalGenerate {
     /// Folder for queries.STYLE.jsonl and qrels.STYLE.tsv [default: that of the set]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
+    /// Replace files that are there, which somebody may have looked through
+    #[arg(long)]
+    pub overwrite: bool,
     /// How results are printed.
     #[command(flatten)]
     pub output: Output,

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
@@ -22,7 +23,7 @@ use super::{eval_diagnosis, eval_runs};
 use crate::app::{self, App};
 use crate::args::{EmbedderChoice, EvalRun, Global, Service};
 use crate::config::Config;
-use crate::print::{self, Outcome};
+use crate::print::{self, Interrupted, Outcome};
 
 /// Lines of what is left out that a person is shown.
 pub(super) const SHOWN_LEFT_OUT: usize = 20;
@@ -40,15 +41,21 @@ pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> 
     let set = EvaluationSet::read(&eval.set, &eval.queries, &eval.qrels)?;
     tell_left_out(&set);
     let set = limited(set, eval.limit).of_source(&eval.source);
+    let told = set.left_out.clone();
     let store = eval_runs::store(config, &eval.store);
+    store.prepare()?;
+    if let Some(file) = &eval.cases {
+        eval_runs::prepare_cases(file)?;
+    }
     let own_folder = OwnFolder::choose(global)?;
     let config = own_config(config, eval.embedder, &own_folder.path);
-    let report = app::block_on(evaluate(&set, &config, eval))?;
-    if let Some(file) = &eval.cases {
-        eval_runs::write_cases(file, &report.cases)?;
-    }
-    let report = store.keep(report, &eval.queries)?;
-    print::result(eval.output, &report, || describe(&report))?;
+    let mut report = app::block_on(evaluate(&set, &config, eval))?;
+    // What cannot be kept is shown all the same.
+    let cases = eval.cases.as_deref();
+    let written = cases.map_or(Ok(()), |file| eval_runs::write_cases(file, &report.cases));
+    let kept = store.keep(&mut report, &eval.queries);
+    print::result(eval.output, &report, || describe(&report, &told))?;
+    written.and(kept)?;
     let misses = eval.fail_under.iter();
     let misses: Vec<String> = misses.filter_map(|least| least.miss(&report)).collect();
     for miss in &misses {
@@ -79,8 +86,20 @@ pub(super) fn left_out(lines: &[String]) -> Option<String> {
     (!lines.is_empty()).then_some(text)
 }
 
-fn limited(mut set: EvaluationSet, limit: Option<usize>) -> EvaluationSet {
-    set.questions.truncate(limit.unwrap_or(usize::MAX));
+/// What is left out beside what was told before.
+pub(super) fn left_out_since(lines: &[String], told: &[String]) -> Option<String> {
+    let told: HashSet<&String> = told.iter().collect();
+    let news: Vec<String> = lines
+        .iter()
+        .filter(|line| !told.contains(line))
+        .cloned()
+        .collect();
+    left_out(&news)
+}
+
+fn limited(mut set: EvaluationSet, limit: Option<NonZeroUsize>) -> EvaluationSet {
+    set.questions
+        .truncate(limit.map_or(usize::MAX, NonZeroUsize::get));
     set
 }
 
@@ -147,7 +166,7 @@ pub(super) async fn in_pipeline<T>(
     let result = tokio::select! {
         result = worked => result,
         // So that a temporary folder goes.
-        _ = tokio::signal::ctrl_c() => Err(anyhow!("stopped before there was a report")),
+        _ = tokio::signal::ctrl_c() => Err(Interrupted("stopped before there was a report").into()),
     };
     shutdown.cancel();
     if !has_ended {
@@ -340,7 +359,8 @@ impl Progress for Bars {
     }
 }
 
-fn describe(report: &Report) -> String {
+/// The report for people, who were `told` before it began what is left out of the set.
+fn describe(report: &Report, told: &[String]) -> String {
     let last = &report.tiers.last;
     let total = report
         .latency_ms
@@ -377,7 +397,7 @@ fn describe(report: &Report) -> String {
     if let Some(run) = &report.run {
         lines.push(format!("kept as {run} (tributary eval runs)"));
     }
-    lines.extend(left_out(&report.left_out));
+    lines.extend(left_out_since(&report.left_out, told));
     lines.join("\n")
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs::File;
 use std::io::Write as _;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -15,7 +16,9 @@ use tributary_eval::runner::Pipeline;
 use tributary_models::chat::Role;
 use tributary_schemas::ask::Workflow;
 
-use super::eval::{Bars, OwnFolder, in_pipeline, left_out, own_config, settings, tell_left_out};
+use super::eval::{
+    Bars, OwnFolder, in_pipeline, left_out_since, own_config, settings, tell_left_out,
+};
 use super::{eval_diagnosis, eval_runs};
 use crate::app;
 use crate::args::{EvalRun, Global};
@@ -28,6 +31,10 @@ pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> 
     let wanted = wanted(eval)?;
     let set = EvaluationSet::read(&eval.set, &eval.queries, &eval.qrels)?;
     tell_left_out(&set);
+    let told = set.left_out.clone();
+    if let Some(file) = &eval.cases {
+        eval_runs::prepare_cases(file)?;
+    }
     let set = limited(set, eval).of_source(&eval.source);
     let keep = eval.answers.as_deref().map(Kept::create).transpose()?;
     let own_folder = OwnFolder::choose(global)?;
@@ -52,6 +59,7 @@ pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> 
         answers::run(&set, &asking, settings, &Bars::default()).await
     });
     let report = app::block_on(evaluating)?;
+    print::result(eval.output, &report, || describe(&report, &told))?;
     if let Some(file) = &eval.cases {
         let cases: Vec<CaseRecord> = report
             .records
@@ -60,7 +68,6 @@ pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> 
             .collect();
         eval_runs::write_cases(file, &cases)?;
     }
-    print::result(eval.output, &report, || describe(&report))?;
     Ok(match report.all.failed + report.ingest.dead {
         0 => Outcome::Done,
         _ => Outcome::PartlyFailed,
@@ -96,7 +103,7 @@ fn wanted(eval: &EvalRun) -> Result<Wanted> {
 }
 
 fn limited(mut set: EvaluationSet, eval: &EvalRun) -> EvaluationSet {
-    let most = eval.limit.unwrap_or(usize::MAX);
+    let most = eval.limit.map_or(usize::MAX, NonZeroUsize::get);
     set.questions.truncate(most);
     set.unanswerable.truncate(most);
     match eval.hold_back {
@@ -126,7 +133,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-fn describe(report: &AnswerReport) -> String {
+fn describe(report: &AnswerReport, told: &[String]) -> String {
     let mut text = format!("{}: {} documents\n", report.set, report.documents);
     describe_scores("all", &report.all, &mut text);
     if report.languages.len() > 1 {
@@ -142,7 +149,7 @@ fn describe(report: &AnswerReport) -> String {
         writeln!(text, "{line}").ok();
     }
     describe_costs(report, &mut text);
-    if let Some(lines) = left_out(&report.left_out) {
+    if let Some(lines) = left_out_since(&report.left_out, told) {
         writeln!(text, "{lines}").ok();
     }
     text

@@ -64,9 +64,10 @@ fn describe(written: &Written, count: usize) -> String {
         .map(|(origin, count)| format!("{origin:?} {count}").to_lowercase())
         .collect();
     format!(
-        "{}: {}\n{}\n{}\nJudge those that are not in the second file, and look through the rest, before you trust them",
+        "{}: {}; {} of them new\n{}\n{}\nJudge those that are not in the second file, and look through the rest, before you trust them",
         print::count(count, "candidate"),
         origins.join(", "),
+        written.added,
         written.queries.display(),
         written.qrels.display()
     )

@@ -18,6 +18,7 @@ pub fn run(wanted: &EvalGenerate) -> Result<Outcome> {
             StyleChoice::Summary => Style::Summary,
         },
         seed: wanted.seed,
+        overwrites: wanted.overwrite,
     };
     let folder = wanted.out.as_ref().unwrap_or(&wanted.set);
     let made = generate(&generation, &std::path::absolute(folder)?)?;

@@ -42,29 +42,45 @@ pub fn store(config: &Config, named: &Store) -> Runs {
 }
 
 impl Runs {
-    /// Keeps a run and gives its report back, which then says where it is.
-    pub fn keep(&self, mut report: Report, queries: &str) -> Result<Report> {
+    /// Makes the folder, so that one that cannot be made is known before the questions are asked.
+    pub fn prepare(&self) -> Result<()> {
         if let Some(folder) = &self.data_folder {
             data_folder::create(Path::new(folder))?;
         }
+        Ok(self.store.prepare()?)
+    }
+
+    /// Keeps a run; its report then says where it is.
+    pub fn keep(&self, report: &mut Report, queries: &str) -> Result<()> {
         let now = Timestamp::now();
         let id = format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), report.set);
-        let cases = std::mem::take(&mut report.cases);
         let run = StoredRun {
             format: FORMAT,
             id,
             at_ms: now.as_millisecond(),
             queries: queries.to_owned(),
-            report,
-            cases,
+            cases: report.cases.clone(),
+            report: Report {
+                cases: Vec::new(),
+                ..report.clone()
+            },
         };
         let (run, _) = self.store.save(run)?;
-        Ok(Report {
-            run: Some(run.id),
-            cases: run.cases,
-            ..run.report
-        })
+        report.run = Some(run.id);
+        Ok(())
     }
+}
+
+/// Opens the file of cases, so that one that cannot be written is known before the questions are
+/// asked; what it holds stays until then.
+pub fn prepare_cases(path: &Path) -> Result<()> {
+    let opened = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path);
+    opened
+        .map(drop)
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Writes each case into a file, a line of JSON each.

@@ -17,8 +17,6 @@ use crate::print::{self, Outcome};
 
 /// Endings of files and what the server calls them.
 const FORMATS: [(&str, &str); 3] = [("md", "markdown"), ("html", "html"), ("docx", "docx")];
-/// Exit status of a process that Ctrl-C ended.
-const INTERRUPTED: i32 = 130;
 
 /// Writes a report.
 pub fn run(global: &Global, config: &Config, wanted: &ReportVerb) -> Result<Outcome> {
@@ -95,7 +93,7 @@ fn tell_when_interrupted(id: &str) {
         };
         if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
             print::note(&how_to_go_on(&id));
-            std::process::exit(INTERRUPTED);
+            std::process::exit(print::INTERRUPTED.into());
         }
     });
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tributary_schemas::files;
@@ -29,6 +29,8 @@ pub struct Generation<'a> {
     pub style: Style,
     /// Another one gives other questions.
     pub seed: u64,
+    /// Whether files that are there are replaced.
+    pub overwrites: bool,
 }
 
 /// What was made.
@@ -70,6 +72,20 @@ pub fn generate(generation: &Generation<'_>, folder: &Path) -> Result<Generated>
         "no question of {} can be put as {style}",
         file.display()
     );
+    let names = [
+        format!("queries.{style}.jsonl"),
+        format!("qrels.{style}.tsv"),
+    ];
+    let mut taken = names
+        .iter()
+        .map(|name| folder.join(name))
+        .filter(|path| path.exists() && !generation.overwrites);
+    if let Some(path) = taken.next() {
+        bail!(
+            "{} is there, and may have been looked through\nhint: --overwrite replaces it, --out names another folder",
+            path.display()
+        );
+    }
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let written = |name: String, text: &str| {
         let path = folder.join(name);
@@ -160,6 +176,7 @@ mod tests {
                 qrels: "qrels.tsv",
                 style,
                 seed: 1,
+                overwrites: false,
             };
             let made = generate(&generation, folder.path()).unwrap();
             assert_eq!((made.questions, made.left_out.len()), (1, 1));
@@ -171,6 +188,13 @@ mod tests {
             assert_eq!(question.case.style, Some(style));
             assert_eq!(question.case.evidence.len(), 1);
             assert!(question.text.contains("antenna") || style == Style::Noisy);
+            let again = generate(&generation, folder.path()).unwrap_err();
+            assert!(again.to_string().contains("is there"), "{again}");
+            let overwriting = Generation {
+                overwrites: true,
+                ..generation
+            };
+            assert_eq!(generate(&overwriting, folder.path()).unwrap(), made);
         }
     }
 }

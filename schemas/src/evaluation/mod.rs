@@ -49,7 +49,7 @@ pub struct RunSummary {
 }
 
 /// What a run reports; `eval run --format json` prints it.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// Under which name it is kept, once it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ pub struct TierScores {
 }
 
 /// Milliseconds.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// Median.
     pub p50: f64,
@@ -108,7 +108,7 @@ pub struct Latency {
 }
 
 /// How the documents got in.
-#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Ingest {
     /// From the first publication to the last document's end.
     pub seconds: f64,

@@ -48,6 +48,18 @@ impl RunStore {
         Self { folder }
     }
 
+    /// Makes the folder, and sees that a run can be kept in it.
+    pub fn prepare(&self) -> Result<()> {
+        let failed = |error: io::Error| {
+            let folder = self.folder.display();
+            Error::io(format!("no run can be kept in {folder}"), &error)
+        };
+        fs::create_dir_all(&self.folder).map_err(failed)?;
+        let tried = self.folder.join(format!(".try.{}", std::process::id()));
+        fs::write(&tried, []).map_err(failed)?;
+        fs::remove_file(&tried).map_err(failed)
+    }
+
     /// Keeps a run under an id that no other has: `id`, or with a number behind it. Returns the
     /// run as it is kept, and its file.
     pub fn save(&self, mut run: StoredRun) -> Result<(StoredRun, PathBuf)> {

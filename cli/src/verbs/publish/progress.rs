@@ -14,8 +14,6 @@ use super::follow::is_open;
 use super::{Published, SEND_AGAIN, UNCONFIRMED};
 use crate::print;
 
-/// Exit code after Ctrl-C, as shells have it.
-const INTERRUPTED: i32 = 130;
 /// What the estimate looks back on.
 const WINDOW: Duration = Duration::from_secs(60);
 /// An estimate over this says nothing.
@@ -139,7 +137,7 @@ impl Progress {
             if runtime.block_on(interrupts.recv()).is_some() {
                 progress.end();
                 print::note(&progress.farewell(&source, is_local));
-                std::process::exit(INTERRUPTED);
+                std::process::exit(print::INTERRUPTED.into());
             }
         });
         Ok(())
