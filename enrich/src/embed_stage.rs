@@ -19,6 +19,7 @@ use tributary_store::{Clock, manifest};
 use tributary_taxonomy::simplify;
 
 use crate::blocking;
+use crate::chunk_stage::IsSuperseded;
 use crate::config::EmbedConfig;
 use crate::search_text::SearchText;
 use crate::turns::Turns;
@@ -70,6 +71,8 @@ pub struct EmbedParts {
     pub clock: Clock,
     /// Where the stage says what it is at.
     pub work: Work,
+    /// Whether the deletion of a document waits behind this version, which then needs no vectors.
+    pub is_deleted: IsSuperseded,
 }
 
 /// The stage.
@@ -80,6 +83,7 @@ pub struct EmbedStage {
     index: Option<SharedSearchIndex>,
     turns: Turns,
     work: Work,
+    is_deleted: IsSuperseded,
 }
 
 /// What the vectors of one document are made with.
@@ -150,13 +154,17 @@ impl EmbedStage {
             index,
             turns,
             work: parts.work,
+            is_deleted: parts.is_deleted,
         }
     }
 
-    /// Embeds all chunks, each batch when it is its turn.
-    async fn embed(&self, mut job: Job, working: &Working) -> Result<Job> {
+    /// Embeds all chunks, each batch when it is its turn; nothing once the document is deleted.
+    async fn embed(&self, mut job: Job, working: &Working) -> Result<Option<Job>> {
         working.advance(job.next, job.chunks.len());
         while job.next < job.chunks.len() {
+            if (self.is_deleted)(&job.document.document_id, job.document.version) {
+                return Ok(None);
+            }
             let turn = self.turns.wait(job.rest_bytes()).await?;
             job = blocking(NAME, move || {
                 let _turn = turn;
@@ -165,7 +173,7 @@ impl EmbedStage {
             .await?;
             working.advance(job.next, job.chunks.len());
         }
-        Ok(job)
+        Ok(Some(job))
     }
 
     /// Vectors of chunks that a generation of the index has of this document, if they were made the
@@ -437,7 +445,13 @@ impl Stage for EmbedStage {
         let working = self.work.begin(NAME, document_id);
         let known = self.known(&work, &tagged).await;
         let job = blocking(NAME, move || Ok(Job::new(work, tagged, &known))).await?;
-        let job = self.embed(job, &working).await?;
+        let Some(job) = self.embed(job, &working).await? else {
+            tracing::debug!(
+                document_id,
+                "a version before a deletion is given up, its tombstone follows"
+            );
+            return Ok(Vec::new());
+        };
         let input = input.clone();
         blocking(NAME, move || job.finish(&input)).await
     }

@@ -33,7 +33,7 @@ use tributary_schemas::ErrorKind;
 pub use catalog::Catalog;
 pub use chunk_readers::{ChunkReaderParts, ChunkReaders};
 pub use chunk_services::ChunkServices;
-pub use chunk_stage::{ChunkParts, ChunkStage, WrittenBy};
+pub use chunk_stage::{ChunkParts, ChunkStage, IsSuperseded, WrittenBy};
 pub use chunking::{Chunking, Writers};
 pub use config::{
     ChunkStageConfig, ChunkerConfig, Chunkers, Config, DescriptionsConfig, EmbedConfig,

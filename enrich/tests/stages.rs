@@ -5,6 +5,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -13,7 +14,8 @@ use support::{Counter, config, document};
 use tokio_util::sync::CancellationToken;
 use tributary_enrich::{
     ChunkParts, ChunkStage, ChunkStageConfig, Chunkers, Config, DescriptionsConfig, EmbedConfig,
-    EmbedGeneration, EmbedGenerations, EmbedParts, EmbedStage, SummariesConfig, WrittenBy,
+    EmbedGeneration, EmbedGenerations, EmbedParts, EmbedStage, IsSuperseded, SummariesConfig,
+    WrittenBy,
 };
 use tributary_models::embedders::hashing::HashingEmbedder;
 use tributary_models::{DualEmbedder, Embedder, TextRole};
@@ -376,12 +378,21 @@ impl EmbedGenerations for Two {
 }
 
 fn embed_stage(embedder: Arc<dyn Embedder>, index: Option<SharedSearchIndex>) -> EmbedStage {
+    embed_stage_that_looks(embedder, index, Arc::new(|_, _| false))
+}
+
+fn embed_stage_that_looks(
+    embedder: Arc<dyn Embedder>,
+    index: Option<SharedSearchIndex>,
+    is_deleted: IsSuperseded,
+) -> EmbedStage {
     let embedder = Arc::new(DualEmbedder::shared(embedder));
     let parts = EmbedParts {
         generations: Arc::new(Two { embedder }),
         index,
         clock: Arc::new(|| 6),
         work: Work::default(),
+        is_deleted,
     };
     EmbedStage::new(parts, settings().embed)
 }
@@ -415,6 +426,21 @@ fn long_document(last: &str) -> CleanDocument {
         "# 手册\n\n## 概念\n\n{body}\n\n## 限制\n\n{}\n\n## 结尾\n\n{last}\n",
         body.replace('載', "基")
     ))
+}
+
+#[tokio::test]
+async fn a_version_is_given_up_between_batches_once_its_deletion_waits_behind_it() {
+    let tagged = tagged(&chunk_stage(sets()), &long_document("Ende")).await;
+    let looks = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&looks);
+    let is_deleted: IsSuperseded =
+        Arc::new(move |_, _| counted.fetch_add(1, Ordering::Relaxed) > 0);
+    let embedder = Arc::new(Counting::default());
+    let stage = embed_stage_that_looks(embedder.clone(), None, is_deleted);
+    let outputs = stage.process(&tagged_record(&tagged)).await.unwrap();
+    assert!(outputs.is_empty(), "{}", outputs.len());
+    assert_eq!(looks.load(Ordering::Relaxed), 2);
+    assert!(!embedder.asked().is_empty(), "the first batch was made");
 }
 
 #[tokio::test]

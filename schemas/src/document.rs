@@ -305,7 +305,7 @@ mod tests {
             (event.check(), event.required_id()),
             (Ok(()), Ok(id::derive_document_id("s", "p")))
         );
-        let table: [(&str, Spoil); 7] = [
+        let table: [(&str, Spoil); 9] = [
             ("`source` is missing", |event| event.source = " ".into()),
             ("`source` has 1025 bytes", |event| {
                 event.source = "x".repeat(1025)
@@ -322,6 +322,12 @@ mod tests {
             }),
             ("control character", |event| {
                 event.document_id = Some("a\nb".into())
+            }),
+            ("`source` holds a control character", |event| {
+                event.source = "a\nb".into()
+            }),
+            ("`source_path` holds a control character", |event| {
+                event.source_path = Some("a\u{0}b".into())
             }),
         ];
         for (what, spoil) in table {

@@ -203,11 +203,13 @@ fn later_settings(config: &Config, parts: &Parts) -> Result<LaterSettings> {
 }
 
 fn embed(config: &Config, parts: &Parts) -> EmbedStage {
+    let table = Arc::clone(&parts.table);
     let embed_parts = EmbedParts {
         generations: Arc::clone(&parts.pipelines) as _,
         index: Some(Arc::clone(&parts.stores.index)),
         clock: Arc::clone(&parts.clock),
         work: parts.work.clone(),
+        is_deleted: Arc::new(move |id, version| table.is_deletion_behind(id, version)),
     };
     EmbedStage::new(embed_parts, config.enrich.embed.clone())
 }

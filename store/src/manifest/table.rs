@@ -390,6 +390,18 @@ impl DocumentTable {
         self.read(|rows| rows.versions(document_id).2)
     }
 
+    /// Whether a deletion that went past ingest waits behind this version: all that is made of the
+    /// version goes again. Until the index has let the document go, the report of its deletion is that
+    /// of a document on its way without content.
+    pub fn is_deletion_behind(&self, document_id: &str, version: u64) -> bool {
+        self.get(document_id).is_some_and(|row| {
+            let latest = &row.latest;
+            let has_no_content = latest.state == State::Chunking && latest.fingerprint.is_empty();
+            let is_deletion = latest.state == State::Deleted || has_no_content;
+            is_deletion && latest.version > version && row.passed >= latest.version
+        })
+    }
+
     fn read<T>(&self, look: impl FnOnce(&Rows) -> T) -> T {
         self.view.read(look)
     }
@@ -669,6 +681,32 @@ mod tests {
             .iter()
             .for_each(|state| apply(&mut rows, state.clone()));
         rows.get("d").unwrap()
+    }
+
+    #[test]
+    fn a_deletion_is_behind_a_version_until_something_is_published_again() {
+        let on_its_way = |version| DocumentState {
+            fingerprint: String::new(),
+            ..state(version, State::Chunking)
+        };
+        let behind = |reports: &[DocumentState]| {
+            let table = DocumentTable::with_reports(reports);
+            [1, 2].map(|version| table.is_deletion_behind("d", version))
+        };
+        let first = || state(1, State::Chunking);
+        assert_eq!(behind(&[first()]), [false, false]);
+        assert_eq!(
+            behind(&[first(), state(2, State::Chunking)]),
+            [false, false]
+        );
+        assert_eq!(
+            behind(&[first(), state(2, State::Accepted)]),
+            [false, false]
+        );
+        assert_eq!(behind(&[first(), on_its_way(2)]), [true, false]);
+        assert_eq!(behind(&[first(), state(2, State::Deleted)]), [true, false]);
+        let again = [first(), on_its_way(2), state(3, State::Chunking)];
+        assert_eq!(behind(&again), [false, false]);
     }
 
     #[test]
