@@ -90,14 +90,14 @@ impl DeadLetters {
         let (letter, record) = self.find(id).await?;
         let (topic, original) = dead_letter::original(&record)?;
         self.topics.append(topic, vec![original]).await?;
-        self.resolve(&[id.parse()?]).await?;
+        self.resolve_with_superseded(id.parse()?).await?;
         Ok(letter)
     }
 
     /// Closes the letter.
     pub async fn drop_letter(&self, id: &str) -> Result<()> {
         let id = self.known(id).await?.0;
-        self.resolve(&[id]).await
+        self.resolve_with_superseded(id).await
     }
 
     /// Closes all letters that are there now; says how many.
@@ -157,6 +157,11 @@ impl DeadLetters {
                 format!("dead letter `{id}` was resolved a moment ago"),
             )),
         }
+    }
+
+    async fn resolve_with_superseded(&self, id: LetterId) -> Result<()> {
+        let ids = self.view.read(|letters| letters.with_superseded(id));
+        self.resolve(&ids).await
     }
 
     async fn resolve(&self, ids: &[LetterId]) -> Result<()> {
@@ -265,7 +270,7 @@ mod tests {
 
     fn letter(offset: u64, bytes: usize) -> Record {
         let record = Record {
-            key: Bytes::from("d"),
+            key: Bytes::from(format!("d{offset}")),
             value: Some(vec![b'x'; bytes].into()),
             ..Record::default()
         };
@@ -335,7 +340,7 @@ mod tests {
             .unwrap();
         assert_eq!(
             (replayed.record.key.as_ref(), replayed.record.headers.len()),
-            (b"d".as_slice(), 1),
+            (b"d48".as_slice(), 1),
             "only the claim check"
         );
         assert_eq!(
@@ -407,7 +412,7 @@ mod tests {
             .unwrap();
         let old = |offset| {
             let mut old = letter(offset, 10);
-            old.key = Bytes::from("d");
+            old.key = Bytes::from(format!("d{offset}"));
             old.headers
                 .retain(|(name, _)| name != tributary_schemas::event::dead_letter::KEY);
             old
@@ -437,7 +442,7 @@ mod tests {
                 .iter()
                 .map(|letter| (letter.offset, letter.document_id.as_str()))
                 .collect();
-            assert_eq!(shown, [(2, "d"), (0, "d")]);
+            assert_eq!(shown, [(2, "d2"), (0, "d0")]);
         }
         assert_eq!(
             topics.read_all(Topic::DeadLetters).await.unwrap().len(),

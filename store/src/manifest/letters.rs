@@ -1,7 +1,11 @@
 //! The open dead letters in memory: what their headers say, and where each lies in its topic.
+//!
+//! Of a document that was published again and failed again the letter of its newest publication
+//! counts. Those before are not shown: ingest takes no record of them any more. They are resolved
+//! together with it.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::{self, Display, Formatter};
 use std::ops::Bound;
 use std::str::FromStr;
@@ -25,6 +29,12 @@ impl LetterId {
     pub fn of(record: &Record) -> Result<Self> {
         let (topic, position) = dead_letter::origin(record)?;
         Ok(Self { topic, position })
+    }
+
+    /// Whether it is of a later record of the same partition.
+    fn is_behind(&self, other: &Self) -> bool {
+        let [own, others] = [self.position, other.position];
+        self.topic == other.topic && own.partition == others.partition && own.offset > others.offset
     }
 }
 
@@ -134,6 +144,10 @@ pub(super) struct Letters {
     packed: BTreeMap<LetterId, Packed>,
     places: BTreeSet<Place>,
     texts: Texts,
+    /// The letter of a document's newest publication that failed, by document.
+    newest: HashMap<Box<str>, LetterId>,
+    /// Letters of publications before, each with its document and its time.
+    superseded: BTreeMap<LetterId, (Box<str>, i64)>,
 }
 
 #[derive(Debug)]
@@ -183,11 +197,24 @@ impl Letters {
 
     /// Ids of all letters of this moment or before; of all without one.
     pub fn ids(&self, until_ms: Option<i64>) -> Vec<LetterId> {
-        let is_meant = |place: &&Place| until_ms.is_none_or(|until_ms| place.at_ms.0 <= until_ms);
-        self.places
-            .iter()
-            .filter(is_meant)
-            .map(|place| place.id)
+        let is_meant = |at_ms: i64| until_ms.is_none_or(|until_ms| at_ms <= until_ms);
+        let shown = self.places.iter().map(|place| (place.id, place.at_ms.0));
+        let superseded = self.superseded.iter();
+        let superseded = superseded.map(|(id, (_, at_ms))| (*id, *at_ms));
+        let all = shown.chain(superseded);
+        all.filter(|(_, at_ms)| is_meant(*at_ms))
+            .map(|(id, _)| id)
+            .collect()
+    }
+
+    /// The letter, and those that it stands for.
+    pub fn with_superseded(&self, id: LetterId) -> Vec<LetterId> {
+        let document = self.packed.get(&id).map(|packed| &packed.document_id);
+        let is_of_it = |(_, (of, _)): &(&LetterId, &(Box<str>, i64))| Some(of) == document;
+        let superseded = self.superseded.iter().filter(is_of_it);
+        superseded
+            .map(|(superseded, _)| *superseded)
+            .chain([id])
             .collect()
     }
 
@@ -208,6 +235,11 @@ impl Letters {
             bytes: letter.bytes,
         };
         self.remove(id);
+        if id.topic == Topic::DocumentsRaw && !self.is_newest(id, &packed) {
+            let of = (packed.document_id, packed.at_ms);
+            self.superseded.insert(id, of);
+            return;
+        }
         self.places.insert(Place {
             at_ms: Reverse(packed.at_ms),
             id,
@@ -215,13 +247,43 @@ impl Letters {
         self.packed.insert(id, packed);
     }
 
-    fn remove(&mut self, id: LetterId) {
-        if let Some(removed) = self.packed.remove(&id) {
-            self.places.remove(&Place {
-                at_ms: Reverse(removed.at_ms),
-                id,
-            });
+    /// Whether no later publication of the document has a letter; one before makes room for it. What
+    /// came after a newer version, and was refused for it, takes nobody's place.
+    fn is_newest(&mut self, id: LetterId, packed: &Packed) -> bool {
+        let known = self.newest.get(&packed.document_id).copied();
+        if known.is_some_and(|known| known.is_behind(&id)) {
+            return false;
         }
+        if packed.kind == ErrorKind::Conflict {
+            return true;
+        }
+        if let Some(before) = known.filter(|known| id.is_behind(known))
+            && let Some(superseded) = self.take(before)
+        {
+            let of = (superseded.document_id, superseded.at_ms);
+            self.superseded.insert(before, of);
+        }
+        self.newest.insert(packed.document_id.clone(), id);
+        true
+    }
+
+    fn remove(&mut self, id: LetterId) {
+        self.superseded.remove(&id);
+        if let Some(removed) = self.take(id)
+            && self.newest.get(&removed.document_id) == Some(&id)
+        {
+            self.newest.remove(&removed.document_id);
+        }
+    }
+
+    /// Takes it out of what is shown.
+    fn take(&mut self, id: LetterId) -> Option<Packed> {
+        let taken = self.packed.remove(&id)?;
+        self.places.remove(&Place {
+            at_ms: Reverse(taken.at_ms),
+            id,
+        });
+        Some(taken)
     }
 }
 
@@ -272,6 +334,7 @@ impl Fold for Letters {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use bytes::Bytes;
+    use tributary_schemas::event::dead_letter as header;
 
     use super::*;
 
@@ -378,6 +441,44 @@ mod tests {
         ];
         for other in others {
             assert_eq!(of(other, 9), (vec![], false));
+        }
+    }
+
+    #[test]
+    fn the_letter_of_the_newest_publication_stands_for_those_before() {
+        let of_one = |offset: u64, kind: ErrorKind| {
+            let mut letter = letter(offset, offset as i64);
+            let headers = &mut letter.record.headers;
+            for (name, value) in headers {
+                match name.as_str() {
+                    header::KEY => *value = Bytes::from_static(b"one"),
+                    header::KIND => *value = Bytes::from(kind.to_string()),
+                    _ => {}
+                }
+            }
+            letter
+        };
+        let id = |offset: u64| format!("documents.raw.v1-1-{offset}").parse().unwrap();
+        let shown = |letters: &Letters| offsets(&letters.page(None, 9, &LetterFilter::default()).0);
+        let invalid = ErrorKind::Invalid;
+        // Partitions of the dead letters come in any order.
+        for order in [[1, 2, 4], [4, 2, 1], [2, 4, 1]] {
+            let mut letters = letters(&[0]);
+            for offset in order {
+                letters.apply(&of_one(offset, invalid));
+            }
+            // It comes later and is older than what was there.
+            letters.apply(&of_one(7, ErrorKind::Conflict));
+            assert_eq!(shown(&letters), [7, 4, 0], "{order:?}");
+            assert_eq!(letters.len(), 3);
+            assert_eq!(letters.ids(None).len(), 5, "all are resolved with them");
+            assert_eq!(letters.ids(Some(1)), [id(0), id(1)]);
+            assert_eq!(letters.with_superseded(id(4)), [id(1), id(2), id(4)]);
+            for resolved in [1, 2, 4] {
+                letters.apply(&resolution(resolved));
+            }
+            assert_eq!(shown(&letters), [7, 0]);
+            assert_eq!((letters.ids(None).len(), letters.newest.len()), (2, 1));
         }
     }
 
