@@ -31,7 +31,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// Probes that come together look once.
 const FRESH: Duration = Duration::from_millis(500);
 /// What a process that answers questions does not hear of while its log is away.
-const UNHEARD: &str = "; searches go on (those of readers with limited rights for another `rights_valid_seconds`), and see nothing of what is published, deleted or withheld elsewhere until it answers";
+const UNHEARD: &str = "; searches go on (those of readers with limited rights for another `rights_valid_seconds`), and see nothing of what others publish or delete, nor of narrower rights, until it answers";
 /// A stage that waits for longer does not just meet a moment without room.
 const PATIENCE: Duration = Duration::from_secs(5);
 
