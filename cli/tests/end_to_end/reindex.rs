@@ -480,6 +480,52 @@ fn a_build_that_is_killed_goes_on_and_one_that_is_given_up_leaves_nothing() {
     server.stop();
 }
 
+#[test]
+fn requests_that_wait_are_built_at_once_and_gone_back_from_together() {
+    let workspace = workspace("");
+    let server = workspace.start();
+    workspace.json(["publish", "docs", "--wait", "--format", "json"]);
+    let first = serving(&workspace);
+    server.stop();
+
+    // Nobody builds: the requests wait, and those after the first ask for no more than it.
+    let server = workspace.start_with(&["--services", "ingest,query"]);
+    for _ in 0..4 {
+        reindex(&workspace, &["--all"]);
+    }
+    server.stop();
+    let server = workspace.start();
+    let states = |wanted: &str| {
+        let overview = reindex(&workspace, &["--status"]);
+        let builds = list(&overview, "/builds").to_vec();
+        let are_all = builds
+            .iter()
+            .all(|build| text(build, "/report/state") == wanted);
+        (builds.len() == 4 && are_all).then_some(builds)
+    };
+    let builds = wait_for("the end of all requests", || states("promoted"));
+    let second = serving(&workspace);
+    assert_ne!(second, first);
+    for build in &builds {
+        assert_eq!(text(build, "/report/generation"), second, "{build}");
+        assert_eq!(text(build, "/report/previous"), first, "{build}");
+    }
+    let [others @ .., oldest] = builds.as_slice() else {
+        panic!("no builds")
+    };
+    assert!(oldest["report"]["reason"].is_null(), "{oldest}");
+    let with = format!("built with request {}", text(oldest, "/request/request_id"));
+    for build in others {
+        assert_eq!(text(build, "/report/reason"), with);
+    }
+
+    let back = reindex(&workspace, &["--rollback"]);
+    assert_eq!(text(&back, "/previous"), first);
+    wait_for("the way back of all", || states("rolled_back"));
+    assert_eq!(serving(&workspace), first);
+    server.stop();
+}
+
 /// When each document changed, and since when it is searchable, by path.
 fn times(workspace: &Workspace) -> Vec<(String, u64, u64)> {
     let page = workspace.json(["documents", "list", "--format", "json"]);

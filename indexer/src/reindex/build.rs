@@ -18,7 +18,7 @@ use tributary_store::generations::{GenerationBuilder, Generations, Origin, chunk
 use tributary_store::manifest::table::DocumentTable;
 use tributary_store::search_index::{GenerationStatus, SharedSearchIndex};
 
-use super::history;
+use super::history::{self, Build};
 use super::removals::remember_removals;
 use super::unreported::report_found;
 
@@ -98,7 +98,8 @@ impl ReindexStage {
     }
 
     async fn build(&self, request: &ReindexRequest) -> Result<()> {
-        if self.has_ended(request).await? {
+        let builds = history::read(&self.topics).await?;
+        if ended(&builds, request) {
             return Ok(());
         }
         let generations = self.generations.refresh().await?;
@@ -118,6 +119,7 @@ impl ReindexStage {
             .find(|generation| serves(generation, request))
         {
             Some(begun) => begun.name.clone(),
+            None if self.is_built(&builds, request, &serving.name).await? => return Ok(()),
             None => match self.begin(request, serving).await {
                 Ok(name) => name,
                 Err(error)
@@ -148,8 +150,38 @@ impl ReindexStage {
         self.complete(request, &name, &serving.name).await
     }
 
+    /// Whether the serving generation does already what is asked for, as it was begun when the
+    /// request was there; its end is then that of the request.
+    async fn is_built(
+        &self,
+        builds: &[Build],
+        request: &ReindexRequest,
+        serving: &str,
+    ) -> Result<bool> {
+        let Some(with) =
+            history::built_with(builds, request).filter(|build| build.report.generation == serving)
+        else {
+            return Ok(false);
+        };
+        let reason = format!("built with request {}", with.request.request_id);
+        tracing::info!(generation = serving, "{reason}");
+        let previous = &with.report.previous;
+        self.report(
+            request,
+            ReindexState::Promoted,
+            serving,
+            previous,
+            Some(reason),
+        )
+        .await?;
+        Ok(true)
+    }
+
     /// Makes room and creates the generation.
     async fn begin(&self, request: &ReindexRequest, serving: &GenerationStatus) -> Result<String> {
+        // Before the settings are read: they are today's for every request that is there by now.
+        self.report(request, ReindexState::Building, "", &serving.name, None)
+            .await?;
         let settings = self.builder.settings(request, serving).await?;
         for old in self
             .generations
@@ -320,10 +352,7 @@ impl ReindexStage {
     }
 
     async fn has_ended(&self, request: &ReindexRequest) -> Result<bool> {
-        let builds = history::read(&self.topics).await?;
-        Ok(builds.iter().any(|build| {
-            build.request.request_id == request.request_id && build.report.state.is_final()
-        }))
+        Ok(ended(&history::read(&self.topics).await?, request))
     }
 
     async fn report(
@@ -351,6 +380,12 @@ impl ReindexStage {
             () = tokio::time::sleep(pause) => Ok(()),
         }
     }
+}
+
+fn ended(builds: &[Build], request: &ReindexRequest) -> bool {
+    builds.iter().any(|build| {
+        build.request.request_id == request.request_id && build.report.state.is_final()
+    })
 }
 
 /// Whether the generation was made for this request.

@@ -14,6 +14,41 @@ pub struct Build {
     pub report: ReindexReport,
     /// When the first report said that it was being built, milliseconds since 1970.
     pub building_since_ms: Option<i64>,
+    /// How many requests there were when it began, before it read its settings: what it makes
+    /// holds for all of them that ask for no more.
+    known_at_start: Option<usize>,
+}
+
+impl Build {
+    /// A build of which nothing is known but its request and how it ended.
+    pub fn new(request: ReindexRequest, report: ReindexReport) -> Self {
+        Self {
+            request,
+            report,
+            building_since_ms: None,
+            known_at_start: None,
+        }
+    }
+}
+
+/// The build whose generation does what `request` asks for: one that was asked for as much, began
+/// after this request was there, and was promoted. What waits behind a build is built once.
+pub fn built_with<'a>(builds: &'a [Build], request: &ReindexRequest) -> Option<&'a Build> {
+    let asked = builds
+        .iter()
+        .position(|build| build.request.request_id == request.request_id)?;
+    let does = |build: &&Build| {
+        build.report.state == ReindexState::Promoted
+            && build.known_at_start.is_some_and(|known| asked < known)
+            && build.request.request_id != request.request_id
+            && covers(&build.request.knowledge_sets, &request.knowledge_sets)
+    };
+    builds.iter().rev().find(does)
+}
+
+/// Whether a build of the sets `built` is one of the sets `asked`; none are all documents.
+fn covers(built: &[String], asked: &[String]) -> bool {
+    built.is_empty() || (!asked.is_empty() && asked.iter().all(|set| built.contains(set)))
 }
 
 /// All builds, oldest first. The topic is short: it is read from its start.
@@ -63,16 +98,13 @@ fn add(builds: &mut Vec<Build>, record: &Record) {
                 reason: None,
                 at_ms: request.requested_at_ms,
             };
-            builds.push(Build {
-                request,
-                report,
-                building_since_ms: None,
-            });
+            builds.push(Build::new(request, report));
         }
         Some(event::TYPE_REINDEX_STATE) => {
             let Ok(Some(report)) = message::decode::<ReindexReport>(record) else {
                 return;
             };
+            let known = builds.len();
             let Some(build) = builds
                 .iter_mut()
                 .find(|build| build.request.request_id == report.request_id)
@@ -84,8 +116,10 @@ fn add(builds: &mut Vec<Build>, record: &Record) {
             let is_news =
                 !build.report.state.is_final() || report.state == ReindexState::RolledBack;
             if is_news {
-                let began = (report.state == ReindexState::Building).then_some(report.at_ms);
-                build.building_since_ms = build.building_since_ms.or(began);
+                if report.state == ReindexState::Building {
+                    build.building_since_ms.get_or_insert(report.at_ms);
+                    build.known_at_start.get_or_insert(known);
+                }
                 build.report = report;
             }
         }
@@ -174,6 +208,76 @@ mod tests {
             added(&back),
             [("a".to_owned(), ReindexState::RolledBack, None)]
         );
+    }
+
+    fn request_of(id: &str, sets: &[&str]) -> Record {
+        let request = ReindexRequest {
+            request_id: id.to_owned(),
+            knowledge_sets: sets.iter().map(|set| (*set).to_owned()).collect(),
+            requested_at_ms: 1,
+        };
+        message::encode(event::TYPE_REINDEX_REQUESTED, KEY, 1, &request, 1).unwrap()
+    }
+
+    /// Requests of which one of those before does what the last one asks for.
+    fn done_with(records: &[Record]) -> Option<String> {
+        let mut builds = Vec::new();
+        records.iter().for_each(|record| add(&mut builds, record));
+        let last = builds.last().unwrap().request.clone();
+        built_with(&builds, &last).map(|build| build.request.request_id.clone())
+    }
+
+    #[test]
+    fn a_build_that_began_later_than_a_request_does_what_it_asks_for() {
+        let (begun, ended) = (ReindexState::Building, ReindexState::Promoted);
+        let built = |of: &[&str], asked: &[&str]| {
+            done_with(&[
+                request_of("a", of),
+                request_of("b", asked),
+                state("a", begun, 5),
+                state("a", ended, 6),
+            ])
+        };
+        assert_eq!(built(&[], &[]), Some("a".to_owned()));
+        assert_eq!(built(&[], &["radio"]), Some("a".to_owned()));
+        assert_eq!(built(&["radio", "core"], &["core"]), Some("a".to_owned()));
+        assert_eq!(built(&["radio"], &["core"]), None);
+        assert_eq!(built(&["radio"], &["radio", "core"]), None);
+        assert_eq!(built(&["radio"], &[]), None);
+    }
+
+    #[test]
+    fn a_build_that_began_before_a_request_or_did_not_end_well_does_not() {
+        let (begun, ended) = (ReindexState::Building, ReindexState::Promoted);
+        let before = [
+            request("a"),
+            state("a", begun, 5),
+            request("b"),
+            state("a", begun, 6),
+            state("a", ended, 7),
+        ];
+        assert_eq!(done_with(&before), None);
+        for end in [
+            ReindexState::Failed,
+            ReindexState::Cancelled,
+            ReindexState::Blocked,
+        ] {
+            let other = [
+                request("a"),
+                request("b"),
+                state("a", begun, 5),
+                state("a", end, 6),
+            ];
+            assert_eq!(done_with(&other), None, "{end:?}");
+        }
+        let back = [
+            request("a"),
+            request("b"),
+            state("a", begun, 5),
+            state("a", ended, 6),
+            state("a", ReindexState::RolledBack, 7),
+        ];
+        assert_eq!(done_with(&back), None);
     }
 
     #[test]

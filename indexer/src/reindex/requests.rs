@@ -112,13 +112,17 @@ impl ReindexRequests {
             .iter()
             .find(|generation| generation.serving)
             .map(|generation| generation.name.clone());
-        let promoted = builds.into_iter().rev().find(|build| {
-            build.report.state == ReindexState::Promoted
-                && serving
-                    .as_ref()
-                    .is_some_and(|serving| *serving == build.report.generation)
-        });
-        let Some(build) = promoted else {
+        // Several, where one build did what several requests asked for.
+        let promoted: Vec<Build> = builds
+            .into_iter()
+            .filter(|build| {
+                build.report.state == ReindexState::Promoted
+                    && serving
+                        .as_ref()
+                        .is_some_and(|serving| *serving == build.report.generation)
+            })
+            .collect();
+        let Some(build) = promoted.first() else {
             return Err(Error::new(
                 ErrorKind::NotFound,
                 "there is no promotion to go back from",
@@ -133,14 +137,16 @@ impl ReindexRequests {
         self.generations.refresh().await?;
         let now_ms = (self.clock)();
         report_found(&self.topics, &self.table, &self.index, &previous, now_ms).await?;
-        let report = ReindexReport {
+        let rolled_back = |report: &ReindexReport| ReindexReport {
             state: ReindexState::RolledBack,
             reason: None,
             at_ms: now_ms,
-            ..build.report
+            ..report.clone()
         };
-        history::report(&self.topics, &report).await?;
-        Ok(report)
+        for build in &promoted {
+            history::report(&self.topics, &rolled_back(&build.report)).await?;
+        }
+        Ok(rolled_back(&build.report))
     }
 
     /// Builds and generations. `outdated` is what the caller knows of settings that wait for a
@@ -176,8 +182,11 @@ impl ReindexRequests {
         let serving = generations.iter().find(|generation| generation.serving);
         let is_of_serving =
             |build: &&Build| serving.is_some_and(|serving| serving.name == build.report.generation);
-        let build = builds.iter().find(is_of_serving);
-        if build.is_some_and(|build| build.request.requested_at_ms >= changed_at_ms) {
+        if builds
+            .iter()
+            .filter(is_of_serving)
+            .any(|build| build.request.requested_at_ms >= changed_at_ms)
+        {
             return Ok(0);
         }
         self.table.catch_up(&self.topics).await?;
@@ -190,6 +199,7 @@ fn progress(build: Build, generations: &GenerationList, now_ms: i64) -> ReindexP
         request,
         report,
         building_since_ms,
+        ..
     } = build;
     let documents = |name: &str| {
         generations

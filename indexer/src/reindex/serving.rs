@@ -89,11 +89,7 @@ mod tests {
             reason: None,
             at_ms,
         };
-        Build {
-            request,
-            report,
-            building_since_ms: None,
-        }
+        Build::new(request, report)
     }
 
     #[test]
