@@ -2,6 +2,7 @@
 //! is away or has no room, failures in our kinds. Every request of this index is idempotent or
 //! guarded by a sequence number, so that all may be sent twice.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -16,6 +17,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::config::Config;
 use super::errors::{Failure, UNREACHABLE_HINT};
+use super::silence::Silence;
 
 /// Media type of requests and answers: of version 8, which 9.x speaks too.
 const JSON: &str = "application/vnd.elasticsearch+json; compatible-with=8";
@@ -25,6 +27,8 @@ const NDJSON: &str = "application/vnd.elasticsearch+x-ndjson; compatible-with=8"
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// Longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How long a question waits while the cluster answers nobody; then it is not tried again either.
+const WHILE_SILENT: Duration = Duration::from_secs(2);
 
 /// The way to the cluster.
 #[derive(Clone)]
@@ -32,6 +36,7 @@ pub struct Client {
     transport: Transport,
     timeout: Duration,
     patience: Duration,
+    silence: Arc<Silence>,
 }
 
 /// What goes into a request's body.
@@ -71,6 +76,15 @@ pub struct Request<'a> {
     pub query: &'a [(&'a str, &'a str)],
     /// Body.
     pub body: Body,
+}
+
+impl Request<'_> {
+    /// Whether it changes nothing: somebody waits for the answer, and can ask again.
+    fn is_question(&self) -> bool {
+        let last = self.path.rsplit('/').next().unwrap_or_default();
+        matches!(self.method, Method::Get | Method::Head)
+            || matches!(last, "_search" | "_msearch" | "_mget" | "_count")
+    }
 }
 
 /// Why an attempt did not work.
@@ -135,6 +149,7 @@ impl Client {
             transport,
             timeout,
             patience: Duration::from_millis(config.retry_ms),
+            silence: Arc::new(Silence::new(WHILE_SILENT)),
         })
     }
 
@@ -181,18 +196,28 @@ impl Client {
         }
     }
 
-    /// The answer's bytes; tries again for as long as the patience lasts.
+    /// The answer's bytes; tries again for as long as the patience lasts. While the cluster is
+    /// known to answer nobody, a question is tried once, for a short time.
     pub async fn send(&self, request: Request<'_>) -> std::result::Result<Bytes, Attempt> {
+        if request.is_question() && self.silence.lasts() {
+            let hasty = self.impatient(self.silence.limit());
+            return hasty.attempt(&request).await;
+        }
         let mut patience = self.patience();
         loop {
             match self.attempt(&request).await {
                 Err(attempt) if attempt.may_pass() && patience.pause().await => {}
+                Err(Attempt::Unanswered(error)) if !self.patience.is_zero() => {
+                    self.silence.begins();
+                    return Err(Attempt::Unanswered(error));
+                }
                 result => return result,
             }
         }
     }
 
     async fn attempt(&self, request: &Request<'_>) -> std::result::Result<Bytes, Attempt> {
+        let waiting = self.silence.waiting();
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(JSON));
         // Always sent by the client, also without a body, and both must be of one version.
@@ -216,7 +241,15 @@ impl Client {
             body,
             Some(self.timeout),
         );
-        let response = sent.await.map_err(unanswered)?;
+        let response = match sent.await {
+            Ok(response) => response,
+            Err(error) if error.is_timeout() => return Err(unanswered(error)),
+            Err(error) => {
+                waiting.refused();
+                return Err(unanswered(error));
+            }
+        };
+        waiting.answered();
         let status = response.status_code().as_u16();
         let bytes = response.bytes().await.map_err(unanswered)?;
         if (200..300).contains(&status) {
@@ -312,4 +345,97 @@ fn secret(key: &str, path: &str) -> Result<String> {
         ));
     }
     Ok(secret.to_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    /// A server that hangs for as long as it is told to.
+    fn hanging() -> (String, Arc<AtomicBool>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let hangs = Arc::new(AtomicBool::new(true));
+        let told = Arc::clone(&hangs);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (mut stream, told) = (stream.unwrap(), Arc::clone(&told));
+                thread::spawn(move || {
+                    let mut bytes = [0; 4096];
+                    while stream.read(&mut bytes).is_ok_and(|count| count > 0) {
+                        if !told.load(Ordering::Acquire) {
+                            let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-type: application/json\r\n\r\n{}";
+                            stream.write_all(answer).unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        (url, hangs)
+    }
+
+    fn client(url: &str, request_timeout_ms: u64) -> Client {
+        let config = serde_json::json!({
+            "urls": [url], "index_prefix": "test", "username": "", "password_file": "",
+            "api_key_file": "", "ca_file": "", "shards": 1, "replicas": 0,
+            "replicas_while_loading": 0, "vector_index": "flat", "oversample": 5.0,
+            "durability": "request", "delete_memory_seconds": 3600, "bulk_bytes": 8 << 20,
+            "bulk_documents": 500, "bulk_concurrency": 2,
+            "request_timeout_ms": request_timeout_ms, "retry_ms": 500,
+        });
+        Client::new(&serde_json::from_value(config).unwrap()).unwrap()
+    }
+
+    async fn asked(client: &Client, method: Method) -> String {
+        let request = Request {
+            what: "cannot ask",
+            method,
+            path: "/one",
+            query: &[],
+            body: Body::Empty,
+        };
+        match client.call::<serde_json::Value>(request).await {
+            Ok(answer) => answer.to_string(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[tokio::test]
+    async fn questions_to_a_cluster_that_answers_nobody_wait_a_short_time_until_it_answers() {
+        let (url, hangs) = hanging();
+        let mut client = client(&url, 900);
+        client.silence = Arc::new(Silence::new(Duration::from_millis(200)));
+        let said = |limit: u32| format!("no answer within {limit} ms");
+        let first = asked(&client, Method::Get).await;
+        assert!(first.contains(&said(900)), "{first}");
+        let second = asked(&client, Method::Get).await;
+        assert!(second.contains(&said(200)), "{second}");
+        // What changes something is given all of its time.
+        let change = asked(&client, Method::Put).await;
+        assert!(change.contains(&said(900)), "{change}");
+
+        hangs.store(false, Ordering::Release);
+        assert_eq!(asked(&client, Method::Get).await, "{}");
+        hangs.store(true, Ordering::Release);
+        let again = asked(&client, Method::Get).await;
+        assert!(again.contains(&said(900)), "{again}");
+    }
+
+    #[tokio::test]
+    async fn a_question_that_is_given_up_while_it_waits_tells_of_the_silence() {
+        let (url, _hangs) = hanging();
+        let mut client = client(&url, 10_000);
+        client.silence = Arc::new(Silence::new(Duration::from_millis(200)));
+        let given_up =
+            tokio::time::timeout(Duration::from_millis(400), asked(&client, Method::Get));
+        assert!(given_up.await.is_err());
+        let next = asked(&client, Method::Get).await;
+        assert!(next.contains("no answer within 200 ms"), "{next}");
+    }
 }

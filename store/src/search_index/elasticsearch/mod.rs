@@ -18,6 +18,7 @@ mod leftovers;
 mod mapping;
 mod query;
 mod read;
+mod silence;
 mod write;
 
 use std::collections::HashMap;
