@@ -121,12 +121,13 @@ pub(super) enum Original {
 }
 
 /// What exact duplicates share. An edition has none: whether it is found depends on the other
-/// editions of its work, so it stands for no other document and no other one for it.
+/// editions of its work, so it stands for no other document and no other one for it. Nor has a
+/// document with sections that only some may see: that two are one would tell everybody else that
+/// they have these in common.
 fn content_hash(clean: &CleanDocument, profile: &SourceProfile) -> String {
-    match clean.document.edition {
-        Some(_) => String::new(),
-        None => {
-            similarity::content_hash(clean, profile.chunker_of(&clean.document, &clean.markdown))
-        }
+    let document = &clean.document;
+    if document.edition.is_some() || !document.attributes.section_rules().is_empty() {
+        return String::new();
     }
+    similarity::content_hash(clean, profile.chunker_of(document, &clean.markdown))
 }

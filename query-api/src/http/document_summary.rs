@@ -65,6 +65,8 @@ pub(super) fn shown(
         // Who else may see it is not for its readers.
         row.latest.rights = None;
         row.latest.published_rights = None;
+        // It is a hash of the whole text, of sections too that they may not see.
+        row.latest.fingerprint = String::new();
     }
     Some(row)
 }

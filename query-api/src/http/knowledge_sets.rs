@@ -104,19 +104,23 @@ pub async fn information(
 }
 
 /// `GET /v1/knowledge-sets/status`: how each is.
-pub async fn status(state: web::Data<ServerState>) -> Result<HttpResponse, Problem> {
-    json(StatusCode::OK, &statuses(&state).await?)
+pub async fn status(
+    state: web::Data<ServerState>,
+    caller: Caller,
+) -> Result<HttpResponse, Problem> {
+    json(StatusCode::OK, &statuses(&state, &caller).await?)
 }
 
 /// `GET /v1/knowledge-sets/{id}/status`: how one is.
 pub async fn status_of(
     state: web::Data<ServerState>,
+    caller: Caller,
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let id = id.into_inner();
     let known = state.knowledge_sets.current();
     known.check(std::slice::from_ref(&id))?;
-    let list = statuses(&state).await?;
+    let list = statuses(&state, &caller).await?;
     let found = list.sets.into_iter().find(|set| set.id == id);
     json(StatusCode::OK, &found.ok_or_else(|| gone(&id))?)
 }
@@ -138,14 +142,48 @@ fn gone(id: &str) -> Problem {
     Problem::new(Code::UnknownKnowledgeSet, what)
 }
 
-async fn statuses(state: &ServerState) -> Result<SetStatusList, Problem> {
+async fn statuses(state: &ServerState, caller: &Caller) -> Result<SetStatusList, Problem> {
     let sets = state.knowledge_sets.current();
     let asked = std::sync::Arc::clone(&sets);
     let tallies = state
         .documents
         .tally(move |source| asked.of_source(source))
         .await?;
-    Ok(set_status::statuses(&sets, tallies))
+    let mut list = set_status::statuses(&sets, tallies);
+    if caller.viewer().is_some() {
+        name_what_is_seen(state, caller, &mut list).await?;
+    }
+    Ok(list)
+}
+
+/// Counts are of all documents, names of those only that the caller may see: failures by document,
+/// and sources without a set by what can be found of them.
+async fn name_what_is_seen(
+    state: &ServerState,
+    caller: &Caller,
+    list: &mut SetStatusList,
+) -> Result<(), Problem> {
+    let seen = match caller.reads() {
+        true => state.retriever.facets(&caller.principal).await?.sources,
+        false => Vec::new(),
+    };
+    let is_named =
+        |source: &str| caller.publishes(source) || seen.iter().any(|value| value.value == source);
+    list.unplaced.retain(|status| is_named(&status.source));
+    let sets = list.sets.iter_mut().map(|set| &mut set.documents);
+    let unplaced = list.unplaced.iter_mut().map(|source| &mut source.documents);
+    for documents in sets.chain(unplaced) {
+        let failures = documents.failures.iter();
+        let ids: Vec<String> = failures.map(|failed| failed.document_id.clone()).collect();
+        let rows = state
+            .documents
+            .get_many_where(&ids, |standing| caller.sees(standing));
+        let mut rows = rows.into_iter();
+        documents
+            .failures
+            .retain(|_| rows.next().is_some_and(|row| row.is_some()));
+    }
+    Ok(())
 }
 
 fn parse_toml(body: &[u8]) -> Result<KnowledgeSets, Problem> {

@@ -17,6 +17,8 @@ pub(super) struct Document {
     named: f32,
     /// Exact duplicates that the caller may see too.
     pub(super) copies: Vec<DocumentHeader>,
+    /// None, too, where the caller may not see all of it: what it shares with others would tell of
+    /// what is hidden.
     signature: Option<Signature>,
     pub(super) best_score: f32,
     /// Number of the document whose family it is in.
@@ -49,7 +51,9 @@ impl Document {
             }
         }
         Some(Self {
-            signature: Signature::decode(&stored.signature).ok(),
+            signature: Signature::decode(&stored.signature)
+                .ok()
+                .filter(|_| folding.filter.allows_level(Some(stored.highest_level()))),
             shown,
             named,
             copies,

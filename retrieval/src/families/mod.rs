@@ -116,6 +116,12 @@ pub async fn of_document(
     limits: FoldLimits,
     filter: &Filter,
 ) -> Result<Vec<FamilyMember>> {
+    // Of what is compared nothing may be hidden: how similar it is would tell of it.
+    let is_seen_whole =
+        |document: &DocumentHeader| filter.allows_level(Some(document.highest_level()));
+    if !is_seen_whole(document) {
+        return Ok(Vec::new());
+    }
     let mut terms = document.band_terms();
     if !document.content_hash.is_empty() {
         terms.push(content_term(&document.content_hash));
@@ -140,6 +146,7 @@ pub async fn of_document(
         other.document_id != document.document_id
             && have_same_section_levels(document, other)
             && filter.allows(other)
+            && is_seen_whole(other)
     };
     let others = found.iter().map(|found| &found.document).filter(is_another);
     let mut family: Vec<FamilyMember> = others
@@ -407,5 +414,44 @@ mod tests {
             (None, 0),
             "by the terms of two documents, by neither alone"
         );
+    }
+
+    #[test]
+    fn nobody_is_told_how_similar_documents_are_of_which_they_may_not_see_a_section() {
+        let ruled = |id: &str, version| {
+            let mut document = document(id, version, 1, 4);
+            document.attributes.access = Some(tributary_schemas::Access::default());
+            document.attributes.section_levels = Some(vec![tributary_schemas::SectionLevel {
+                heading: "Internal*".into(),
+                security_level: 3,
+            }]);
+            document
+        };
+        let (base, guess) = (ruled("base", 1), ruled("guess", 2));
+        let cleared = |clearance| Filter {
+            viewer: Some(tributary_schemas::Viewer {
+                clearance,
+                ..Default::default()
+            }),
+            ..Filter::default()
+        };
+        let families = |base: &DocumentHeader, guess: &DocumentHeader, filter: &Filter| {
+            let both = vec![found(base, 1, 0.9), found(guess, 2, 0.8)];
+            let shown = fold_for("", both, filter);
+            shown
+                .iter()
+                .map(|shown| shown.family.len())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(families(&base, &guess, &cleared(3)), [1]);
+        assert_eq!(families(&base, &guess, &Filter::default()), [1]);
+        assert_eq!(families(&base, &guess, &cleared(2)), [0, 0]);
+        // A rule that no section meets closes nothing.
+        let open = |document: &DocumentHeader| DocumentHeader {
+            highest_section_level: Some(0),
+            ..document.clone()
+        };
+        assert_eq!(families(&open(&base), &open(&guess), &cleared(0)), [1]);
+        assert_eq!(families(&open(&base), &guess, &cleared(0)), [0, 0]);
     }
 }
