@@ -10,8 +10,8 @@ use crate::{Error, ErrorKind, Result, limits};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SectionLevel {
-    /// The heading's text without marks; `*` stands for anything, case and runs of blanks make no
-    /// difference. At most 256 bytes.
+    /// The heading's text without marks; `*` stands for anything, case, full width and runs of blanks
+    /// make no difference. At most 256 bytes.
     #[schemars(length(max = limits::SECTION_HEADING_BYTES))]
     pub heading: String,
     /// Security level (密级) of such sections, beside that of the document: the higher one counts.
@@ -71,8 +71,20 @@ pub fn check(rules: &[SectionLevel]) -> Result<()> {
 }
 
 fn folded(text: &str) -> String {
-    let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+    let narrow: String = text.chars().map(narrow).collect();
+    let words: Vec<String> = narrow.split_whitespace().map(str::to_lowercase).collect();
     words.join(" ")
+}
+
+/// A character of ASCII for its full-width form (U+FF01 to U+FF5E), others as they are.
+fn narrow(character: char) -> char {
+    const DISTANCE: u32 = 0xFEE0;
+    match character {
+        '\u{FF01}'..='\u{FF5E}' => {
+            char::from_u32(u32::from(character) - DISTANCE).unwrap_or(character)
+        }
+        other => other,
+    }
 }
 
 #[cfg(test)]
@@ -103,6 +115,8 @@ mod tests {
             ("内部*", "说明", false),
             ("*.*", "1.2", true),
             ("ÄÖ*", "äö x", true),
+            ("Internal*", "Ｉｎｔｅｒｎａｌ　notes", true),
+            ("（内部）*", "(内部) 说明", true),
         ];
         for (pattern, heading, expected) in table {
             let matches = rule(pattern, 1).matches(heading);

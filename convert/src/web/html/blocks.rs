@@ -77,6 +77,14 @@ const BLOCKS: [&str; 48] = [
     "xmp",
 ];
 
+/// Whether the author made a heading of it or of a part of it.
+fn holds_heading(node: Tree) -> bool {
+    let names = node.descendants().filter_map(ElementRef::wrap);
+    names
+        .map(|element| element.value().name())
+        .any(|name| matches!(name, "h1" | "h2" | "h3" | "h4" | "h5" | "h6"))
+}
+
 /// Builds blocks from a tree.
 pub(super) struct Builder<'s> {
     pub(super) selection: &'s Selection,
@@ -162,6 +170,9 @@ impl<'s> Builder<'s> {
             "blockquote" => self.quote(node, blocks),
             "table" => table::table(self, node, blocks),
             "hr" => blocks.push(Block::Rule),
+            "summary" | "caption" | "legend" if holds_heading(node) => {
+                blocks.extend(self.blocks(node));
+            }
             "summary" | "caption" | "legend" => self.bold_paragraph(node, blocks),
             _ => blocks.extend(self.blocks(node)),
         }
