@@ -14,6 +14,8 @@ use crate::preferences;
 pub const MAXIMUM_NEIGHBOURS: u32 = 5;
 /// Most values of one filter condition, and most weights of a profile.
 pub const MAXIMUM_VALUES: usize = 1000;
+/// Most attributes that one filter asks for.
+pub const MAXIMUM_ATTRIBUTES: usize = 100;
 
 /// Refuses a request that cannot be searched. Called before anything is spent on it.
 pub fn check(request: &SearchRequest, config: &Config) -> Result<(), SearchError> {
@@ -59,6 +61,12 @@ pub fn check(request: &SearchRequest, config: &Config) -> Result<(), SearchError
     {
         return Err(SearchError::Invalid(format!(
             "weight of tag `{tag}` in profile is {weight}, it must be 0 or more"
+        )));
+    }
+    let attributes = request.filter.attributes.as_ref().map_or(0, BTreeMap::len);
+    if attributes > MAXIMUM_ATTRIBUTES {
+        return Err(SearchError::Invalid(format!(
+            "filter.attributes names {attributes} attributes, at most {MAXIMUM_ATTRIBUTES} are accepted"
         )));
     }
     let longest = request

@@ -274,10 +274,32 @@ impl Retriever {
         }
         let reading = self.reading(principal).await?;
         let is_certain = coarse.vectors.is_some() && !plan.filter.may_be_withheld();
-        let mut unmet = unmet::unmet(wishes, &reading.values, is_certain);
-        if let (Some(unmet), Some(ids)) = (&mut unmet, &wishes.document_ids) {
-            let allowed = self.filter(&Filter::default(), principal)?;
-            let absent = document::absent(self.index.as_ref(), ids, &allowed).await?;
+        self.unmet_with_documents(wishes, principal, &reading, is_certain)
+            .await
+    }
+
+    /// What of a filter no document meets, with the named documents that are not there. Where none
+    /// of them is, that alone says why nothing was found.
+    pub(crate) async fn unmet_with_documents(
+        &self,
+        wishes: &Filter,
+        principal: &Principal,
+        reading: &Reading,
+        is_certain: bool,
+    ) -> SearchResult<Option<UnmetFilter>> {
+        let absent = match &wishes.document_ids {
+            Some(ids) => {
+                let allowed = self.filter(&Filter::default(), principal)?;
+                document::absent(self.index.as_ref(), ids, &allowed).await?
+            }
+            None => Vec::new(),
+        };
+        let is_none_there = wishes
+            .document_ids
+            .as_ref()
+            .is_some_and(|ids| ids.len() == absent.len());
+        let mut unmet = unmet::unmet(wishes, &reading.values, is_certain || is_none_there);
+        if let Some(unmet) = &mut unmet {
             unmet.add_documents(absent);
         }
         Ok(unmet)

@@ -248,9 +248,11 @@ impl Retriever {
             .unmet_filter(route.wishes, route.principal, seen)
             .await?;
         let best = best_relevance(&ranked.hits);
+        // Where it may be the filter that lets nothing be found, words that are not found say nothing.
+        let may_be_filter = !route.wishes.is_unrestricted() && ranked.coarse.is_empty();
         let unmatched_terms = match unmet_filter {
-            // Where nothing may be found, words that are not found say nothing.
             Some(_) => Vec::new(),
+            None if may_be_filter && plan.filter.may_be_withheld() => Vec::new(),
             None => coverage::unmatched(&found.words, &found.tokens, best),
         };
         let tiers = summaries.into_iter();

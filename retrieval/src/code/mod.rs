@@ -46,7 +46,7 @@ use crate::named::Names;
 use crate::relevance::Estimates;
 use crate::retriever::{Retriever, degrade};
 use crate::serving::Serving;
-use crate::{document, exact_name, leaving, plan, unmet};
+use crate::{exact_name, leaving, plan};
 
 use concepts::{ByConcept, Concepts};
 use definitions::{Scoring, code_hit};
@@ -183,12 +183,8 @@ impl Retriever {
             return Ok(None);
         }
         let reading = self.reading(principal).await?;
-        let mut unmet = unmet::unmet(wishes, &reading.values, is_certain);
-        if let (Some(unmet), Some(ids)) = (&mut unmet, &wishes.document_ids) {
-            let allowed = self.filter(&Filter::default(), principal)?;
-            unmet.add_documents(document::absent(self.index.as_ref(), ids, &allowed).await?);
-        }
-        Ok(unmet)
+        self.unmet_with_documents(wishes, principal, &reading, is_certain)
+            .await
     }
 }
 

@@ -860,6 +860,12 @@ mod tests {
             assert_eq!(of_newest(newest), expected, "{reports:?}");
             assert_eq!(has_any, expected.is_some(), "{reports:?}");
         }
+        // Of what was given up before anything of it was found the index has nothing to withhold.
+        let given_up = decided(1, State::Dead, 5);
+        let nowhere = DocumentTable::with_reports(&[accepted(1, 5), given_up]);
+        assert!(!nowhere.has_rights_on_the_way());
+        let rights = nowhere.beside("d", 1);
+        assert!(matches!(rights, Newer::Rights(rights) if rights.security_level == 5));
     }
 
     #[test]

@@ -154,14 +154,14 @@ impl Counts {
         self.documents += 1;
         self.searchable += u64::from(packed.is_searchable());
         self.states[packed.state as usize] += 1;
-        self.with_rights_on_the_way += u64::from(packed.rights_on_the_way().is_some());
+        self.with_rights_on_the_way += u64::from(packed.may_withhold());
     }
 
     fn remove(&mut self, packed: &Packed) {
         self.documents -= 1;
         self.searchable -= u64::from(packed.is_searchable());
         self.states[packed.state as usize] -= 1;
-        self.with_rights_on_the_way -= u64::from(packed.rights_on_the_way().is_some());
+        self.with_rights_on_the_way -= u64::from(packed.may_withhold());
     }
 
     /// One more document, as a list sees it.
@@ -447,6 +447,13 @@ impl Packed {
     fn rights_on_the_way(&self) -> Option<&Arc<DocumentRights>> {
         let is_settled = is_settled(self.state, self.indexed_version);
         self.newest_rights().filter(|_| !is_settled)
+    }
+
+    /// Whether the index may have what the newest rights withhold. It has nothing of a document of
+    /// which no version was ever found and the newest was given up.
+    fn may_withhold(&self) -> bool {
+        let is_nowhere = self.state == State::Dead && self.indexed.is_none();
+        !is_nowhere && self.rights_on_the_way().is_some()
     }
 
     fn newest_rights(&self) -> Option<&Arc<DocumentRights>> {
