@@ -167,6 +167,8 @@ pub struct Problem {
     code: Code,
     detail: String,
     hint: Option<String>,
+    /// Whether the detail is for the log alone.
+    is_of_inside: bool,
 }
 
 /// How a problem is written: RFC 9457, `application/problem+json`.
@@ -199,6 +201,7 @@ impl Problem {
             code,
             detail,
             hint: None,
+            is_of_inside: code == Code::Internal,
         }
     }
 
@@ -234,11 +237,16 @@ impl Problem {
         }
     }
 
-    /// As it is written. An internal failure is told in the log, not to the caller.
+    /// As it is written. A failure of the inside is told in the log, not to the caller.
     pub fn body(&self, trace_id: String) -> ProblemBody {
-        let detail = match self.code {
-            Code::Internal => {
+        let detail = match (self.code, self.is_of_inside) {
+            (Code::Internal, _) => {
                 "the server failed; its log has the details under this trace id".to_owned()
+            }
+            (_, true) => {
+                "the server lacks something that its machine has to give; its log has the \
+                          details under this trace id"
+                    .to_owned()
             }
             _ => self.detail.clone(),
         };
@@ -269,16 +277,24 @@ impl From<AskFailure> for Problem {
             code: code.copied().unwrap_or(Code::Internal),
             detail: failure.detail,
             hint: failure.hint,
+            is_of_inside: false,
         }
     }
 }
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
+        // What the machine lacks (handles, memory) passes: the caller may come again.
+        let is_of_inside = error.kind() == ErrorKind::Internal;
+        let code = match is_of_inside && error.is_held() {
+            true => Code::Unavailable,
+            false => error.kind().into(),
+        };
         Self {
-            code: error.kind().into(),
+            code,
             detail: error.to_string(),
             hint: error.hint().map(str::to_owned),
+            is_of_inside,
         }
     }
 }
@@ -298,6 +314,7 @@ impl From<SearchError> for Problem {
             code,
             detail: error.to_string(),
             hint: error.hint().or(listed).map(str::to_owned),
+            is_of_inside: code == Code::Internal,
         }
     }
 }
@@ -367,6 +384,11 @@ mod tests {
     fn an_internal_failure_tells_the_caller_nothing_of_the_inside() {
         let problem = Problem::from(Error::new(ErrorKind::Internal, "cannot open /secret/path"));
         assert!(!problem.body("t".into()).detail.contains("secret"));
+        let handles = std::io::Error::from_raw_os_error(24);
+        let problem = Problem::from(Error::io("cannot open /secret/path", &handles));
+        let body = problem.body("t".into());
+        assert_eq!((body.status, body.code), (503, Code::Unavailable));
+        assert!(!body.detail.contains("secret"), "{}", body.detail);
         let problem = Problem::from(Error::new(ErrorKind::Invalid, "bad").with_hint("good"));
         assert_eq!(problem.body("t".into()).hint.as_deref(), Some("good"));
         assert_eq!(Error::from(problem).full_message(), "bad (hint: good)");

@@ -27,10 +27,45 @@ pub fn raise_open_files() {
     }
 }
 
+/// Connections that each of `workers` may have of those that are `wanted`: half of the file handles
+/// are left to log, index and models, so that whoever only holds connections stops no work.
+pub fn connections_per_worker(wanted: usize, workers: usize) -> usize {
+    let Some(handles) = getrlimit(Resource::Nofile).current else {
+        return wanted;
+    };
+    let allowed = share_of_handles(handles, workers);
+    if allowed < wanted {
+        tracing::info!(
+            handles,
+            wanted,
+            allowed,
+            "fewer connections per worker are accepted, as this process may have few file handles"
+        );
+    }
+    wanted.min(allowed)
+}
+
+fn share_of_handles(handles: u64, workers: usize) -> usize {
+    let handles = usize::try_from(handles).unwrap_or(usize::MAX);
+    (handles / 2 / workers.max(1)).max(1)
+}
+
 /// A file over the size that this process may write then fails to be written, and work waits for
 /// that to change; by itself this signal ends the process. Called within the runtime.
 pub fn outlive_file_sizes() {
     if let Err(error) = signal(SignalKind::from_raw(Signal::XFSZ.as_raw())) {
         tracing::debug!(%error, "a limit of file sizes ends the process");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_handles_are_left_to_the_stores() {
+        assert_eq!(share_of_handles(1024, 2), 256);
+        assert_eq!(share_of_handles(20_000, 2), 5000);
+        assert_eq!((share_of_handles(3, 4), share_of_handles(64, 0)), (1, 32));
     }
 }

@@ -235,7 +235,9 @@ fn spawn_server(
     shutdown: &CancellationToken,
 ) -> Result<()> {
     let stopped = shutdown.clone().cancelled_owned();
-    let server = config.query_api.server.clone();
+    let mut server = config.query_api.server.clone();
+    server.connections_per_worker =
+        limits::connections_per_worker(server.connections_per_worker, server.worker_threads);
     if services.contains(&Service::Query) {
         let state = ServerState::new(
             parts.server_parts(config, services)?,
