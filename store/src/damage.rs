@@ -23,6 +23,10 @@ use crate::search_index::embedded::{self as embedded_index, EmbeddedIndex, Index
 /// Folder in the data folder that keeps what a repair took away.
 pub const ASIDE: &str = "damaged";
 
+/// What is said of a file of [`Found::memory`].
+const MEMORY_DAMAGE: &str =
+    "is damaged or gone; it says which folders of log and index must be there";
+
 /// Which parts of a data folder are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -117,6 +121,8 @@ pub struct Found {
     pub missing: Vec<PathBuf>,
     /// Documents of which a blob is gone; no repair brings it back.
     pub lost: Vec<LostBlobs>,
+    /// Files that say which folders must be there.
+    pub memory: Vec<PathBuf>,
 }
 
 impl Found {
@@ -138,7 +144,11 @@ impl Found {
             )
         });
         let damaged: Vec<String> = match part {
-            Part::Log => self.log.iter().map(log_line).collect(),
+            Part::Log => {
+                let memory = self.memory.iter();
+                let memory = memory.map(|path| format!("{}: {MEMORY_DAMAGE}", path.display()));
+                memory.chain(self.log.iter().map(log_line)).collect()
+            }
             Part::Index => self.index.iter().map(index_line).collect(),
             Part::Blobs => {
                 let wrong = self.blobs.iter();
@@ -177,7 +187,14 @@ impl Found {
             .blobs
             .iter()
             .map(|path| format!("{}: move into {}", path.display(), aside.display()));
+        let memory = self.memory.iter().map(|path| {
+            format!(
+                "{}: write it again, from its copy or from what is there",
+                path.display()
+            )
+        });
         missing
+            .chain(memory)
             .chain(log)
             .chain(self.index.iter().map(|damage| index_plan(damage, &aside)))
             .chain(blobs)
@@ -287,8 +304,15 @@ pub fn bytes(folder: &Path) -> u64 {
 
 /// Looks at every byte that counts. Blocks; `progress` is told of bytes as they are read.
 pub fn verify(folder: &DataFolder, embedded: &Embedded, progress: &dyn Fn(u64)) -> Result<Found> {
+    let memory = parts::damaged(&folder.join(""))?;
+    let missing = match missing(folder, embedded) {
+        // Neither of the two can be read: nothing is known to be gone.
+        Err(error) if error.kind() == ErrorKind::Corrupt && !memory.is_empty() => Vec::new(),
+        missing => missing?,
+    };
     let mut found = Found {
-        missing: missing(folder, embedded)?,
+        missing,
+        memory,
         ..Found::default()
     };
     if embedded.log.is_some() {
@@ -391,6 +415,9 @@ pub async fn repair(
         )?;
     }
     make_room(folder, &found.missing)?;
+    if !found.memory.is_empty() {
+        parts::mend(&folder.join(""), &embedded.folders())?;
+    }
     // First: a repair that is broken off has taken some out already.
     if found.concerns_log(&folder.join("")) {
         parts::note_log_repair(&folder.join(""))?;

@@ -9,6 +9,7 @@
 //!   guests.lock        held by verbs that talk to the server of another verb, which waits for them
 //!   server.json        {"url": "http://…", "pid": N} while a server runs; stale after a crash: server.lock decides
 //!   parts.json         folders of log and index that must be there, see `parts`
+//!   parts.copy.json    the same once more
 //!   blob-store.json    the marker of the folder of blobs, see `blobs`
 //!   backup.token       what a caller of `POST /v1/backup` must show; only the owner may read it
 //!   keys.json, keys.used.json, keys.lock    API keys, as hashes, see `keys`

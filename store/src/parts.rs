@@ -5,11 +5,13 @@
 //!
 //! ```text
 //! <data folder>/parts.json    {"format": 1, "folders": ["index", "index/generations", "log", "log/topics", "log/topics/<topic>",
-//!                              "log/topics/<topic>/<partition>", "log/topics/<topic>/groups"], "log_repairs": 0}
+//!                              "log/topics/<topic>/<partition>", "log/topics/<topic>/groups"], "log_repairs": 0, "checksum": "…"}
+//! <data folder>/parts.copy.json    the same
 //! ```
 //! Paths are relative to the data folder, sorted. Folders are added after each start and removed by
-//! a repair alone; the file is replaced as a whole. Without it (a data folder of before) nothing is
-//! missed, and what is there is remembered.
+//! a repair alone; the files are replaced as a whole, one after the other, and each start writes one
+//! again that is damaged or gone. Without both (a data folder of before) nothing is missed, and what
+//! is there is remembered.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,6 +25,8 @@ use crate::search_index::embedded::check_serving;
 
 /// In the data folder: which of its folders were made.
 pub const MEMORY: &str = "parts.json";
+/// The same once more.
+pub const COPY: &str = "parts.copy.json";
 
 const FORMAT: u32 = 1;
 
@@ -34,6 +38,21 @@ struct Parts {
     /// How often records were taken out of the log by a repair.
     #[serde(default)]
     log_repairs: u32,
+    /// Of the two above; empty in files of before.
+    #[serde(default)]
+    checksum: String,
+}
+
+impl Parts {
+    fn checksum(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for folder in &self.folders {
+            hasher.update(folder.as_os_str().as_encoded_bytes());
+            hasher.update(b"\n");
+        }
+        hasher.update(&self.log_repairs.to_le_bytes());
+        hasher.finalize().to_hex().chars().take(16).collect()
+    }
 }
 
 /// Refuses a data folder of which a folder is gone, `log` and `index` only where they are embedded.
@@ -89,10 +108,45 @@ pub fn remember(data_folder: &Path, roots: &[&str]) -> Result<()> {
         let [topics, _] = within;
         remember_partitions(&mut parts, data_folder, &topics)?;
     }
-    if parts.folders.len() == before {
+    if parts.folders.len() == before && damaged(data_folder)?.is_empty() {
         return Ok(());
     }
     write(data_folder, &parts)
+}
+
+/// Which of the two files are damaged, or gone while the other one is there.
+pub fn damaged(data_folder: &Path) -> Result<Vec<PathBuf>> {
+    let files = [MEMORY, COPY].map(|name| data_folder.join(name));
+    let mut damaged = Vec::new();
+    for file in files
+        .iter()
+        .filter(|_| files.iter().any(|file| file.exists()))
+    {
+        match read_file(file) {
+            Ok(Some(_)) => {}
+            Ok(None) => damaged.push(file.clone()),
+            Err(error) if error.kind() == ErrorKind::Corrupt => damaged.push(file.clone()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(damaged)
+}
+
+/// Writes both files again. Where neither can be read, what is there below `roots` is what must be
+/// there, and that records are gone from the log cannot be told any more.
+pub fn mend(data_folder: &Path, roots: &[&str]) -> Result<()> {
+    match read(data_folder) {
+        Ok(parts) => write(data_folder, &parts),
+        Err(error) if error.kind() == ErrorKind::Corrupt => {
+            let anew = Parts {
+                log_repairs: 1,
+                ..Parts::default()
+            };
+            write(data_folder, &anew)?;
+            remember(data_folder, roots)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn remember_partitions(parts: &mut Parts, data_folder: &Path, topics: &Path) -> Result<()> {
@@ -153,10 +207,20 @@ fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// None are known of a data folder of before: what is there then is remembered.
 fn read(data_folder: &Path) -> Result<Parts> {
-    let path = data_folder.join(MEMORY);
-    let json = match tributary_schemas::files::read(&path) {
+    let copy = || read_file(&data_folder.join(COPY));
+    match read_file(&data_folder.join(MEMORY)) {
+        Ok(Some(parts)) => Ok(parts),
+        Ok(None) => Ok(copy()?.unwrap_or_default()),
+        Err(error) if error.kind() == ErrorKind::Corrupt => copy().ok().flatten().ok_or(error),
+        Err(error) => Err(error),
+    }
+}
+
+/// `None` where it is not there.
+fn read_file(path: &Path) -> Result<Option<Parts>> {
+    let json = match tributary_schemas::files::read(path) {
         Ok(json) => json,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Parts::default()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => {
             return Err(Error::io(
                 format_args!("cannot read {}", path.display()),
@@ -164,10 +228,17 @@ fn read(data_folder: &Path) -> Result<Parts> {
             ));
         }
     };
-    let parts: Parts = serde_json::from_slice(&json).map_err(|error| {
-        Error::new(ErrorKind::Corrupt, format!("{} is damaged: {error}", path.display()))
-            .with_hint("it says which folders must be there: if log and index are in their places, remove it and start again")
-    })?;
+    let damaged = |what: String| {
+        Error::new(ErrorKind::Corrupt, format!("{} is damaged: {what}", path.display())).with_hint(
+            "it says which folders must be there: if log and index are in their places, `tributary repair` writes it anew",
+        )
+    };
+    let parts: Parts = serde_json::from_slice(&json).map_err(|error| damaged(error.to_string()))?;
+    if !parts.checksum.is_empty() && parts.checksum != parts.checksum() {
+        return Err(damaged(
+            "its content does not match its checksum".to_owned(),
+        ));
+    }
     if parts.format > FORMAT {
         return Err(Error::new(
             ErrorKind::Unsupported,
@@ -179,7 +250,7 @@ fn read(data_folder: &Path) -> Result<Parts> {
         )
         .with_hint("a newer build wrote it: use that one"));
     }
-    Ok(parts)
+    Ok(Some(parts))
 }
 
 fn write(data_folder: &Path, parts: &Parts) -> Result<()> {
@@ -187,6 +258,7 @@ fn write(data_folder: &Path, parts: &Parts) -> Result<()> {
         format: FORMAT,
         folders: parts.folders.clone(),
         log_repairs: parts.log_repairs,
+        checksum: parts.checksum(),
     })
     .map_err(|error| {
         Error::new(
@@ -194,6 +266,8 @@ fn write(data_folder: &Path, parts: &Parts) -> Result<()> {
             format!("cannot encode {MEMORY}: {error}"),
         )
     })?;
+    // The one that is read first is the last one to change: it is never newer than the other.
+    replace_file(&data_folder.join(COPY), &json)?;
     replace_file(&data_folder.join(MEMORY), &json)
 }
 
@@ -239,11 +313,6 @@ mod tests {
         );
         forget(data.path(), &gone).unwrap();
         check(data.path(), &["log", "index"]).unwrap();
-        std::fs::write(data.path().join(MEMORY), "{\"format\": 1, \"fol").unwrap();
-        assert_eq!(
-            check(data.path(), &["log"]).unwrap_err().kind(),
-            ErrorKind::Corrupt
-        );
         std::fs::write(
             data.path().join(MEMORY),
             "{\"format\": 99, \"folders\": []}",
@@ -252,6 +321,46 @@ mod tests {
         assert_eq!(
             check(data.path(), &["log"]).unwrap_err().kind(),
             ErrorKind::Unsupported
+        );
+    }
+
+    #[test]
+    fn one_file_stands_for_the_other_and_both_are_written_again() {
+        let data = tempfile::tempdir().unwrap();
+        let roots = ["log"];
+        std::fs::create_dir_all(data.path().join("log/topics/t/0")).unwrap();
+        remember(data.path(), &roots).unwrap();
+        note_log_repair(data.path()).unwrap();
+        let [memory, copy] = [MEMORY, COPY].map(|name| data.path().join(name));
+        let whole = std::fs::read(&memory).unwrap();
+        let other_name = String::from_utf8(whole.clone())
+            .unwrap()
+            .replace("t/0", "t/1");
+        for damage in ["{\"format\": 1, \"fol".to_owned(), other_name] {
+            for file in [&memory, &copy] {
+                std::fs::write(file, &damage).unwrap();
+                assert_eq!(damaged(data.path()).unwrap(), [file.clone()]);
+                check(data.path(), &roots).unwrap();
+                assert_eq!(log_repairs(data.path()).unwrap(), 1);
+                remember(data.path(), &roots).unwrap();
+                assert_eq!(std::fs::read(file).unwrap(), whole, "a start mends it");
+            }
+            std::fs::write(&memory, &damage).unwrap();
+            std::fs::write(&copy, &damage).unwrap();
+            let error = check(data.path(), &roots).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt);
+            mend(data.path(), &roots).unwrap();
+            assert!(damaged(data.path()).unwrap().is_empty());
+            std::fs::rename(data.path().join("log/topics/t/0"), data.path().join("0")).unwrap();
+            assert!(check(data.path(), &roots).is_err(), "it is missed again");
+            std::fs::rename(data.path().join("0"), data.path().join("log/topics/t/0")).unwrap();
+        }
+        std::fs::remove_file(&memory).unwrap();
+        assert_eq!(damaged(data.path()).unwrap(), [memory]);
+        std::fs::remove_file(&copy).unwrap();
+        assert!(
+            damaged(data.path()).unwrap().is_empty(),
+            "a folder of before"
         );
     }
 }

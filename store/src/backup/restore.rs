@@ -128,7 +128,7 @@ pub(crate) fn finish_restore(data_folder: &Path) -> Result<()> {
     }
     sync_folder(data_folder)?;
     // Stale by now: they tell of a server, and of the blobs and folders of the replaced data.
-    let mut stale = ["server.json", blobs::MEMORY, parts::MEMORY]
+    let mut stale = ["server.json", blobs::MEMORY, parts::MEMORY, parts::COPY]
         .into_iter()
         .map(|file| remove_file(&data_folder.join(file)));
     stale
