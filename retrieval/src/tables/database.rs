@@ -18,7 +18,7 @@ const ROWS_READ: usize = 5000;
 /// Characters of a name.
 const LONGEST_NAME: usize = 80;
 /// Share of the values of a column of text that must be numbers with something around them.
-const SHARE_OF_NUMBERS: f64 = 0.7;
+const SHARE_OF_NUMBERS: f64 = 0.5;
 /// Names of the number of a row, one of which no column has.
 const ROW_IDS: [&str; 3] = ["rowid", "_rowid_", "oid"];
 
@@ -260,7 +260,7 @@ struct Count {
 impl Count {
     fn add(&mut self, text: &str) {
         self.texts += 1;
-        self.numbers += usize::from(typed::number(text).is_some());
+        self.numbers += usize::from(typed::number(text).is_some() && !typed::is_code(text));
     }
 
     fn are_numbers(self) -> bool {

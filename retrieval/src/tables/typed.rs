@@ -49,6 +49,12 @@ pub fn number(text: &str) -> Option<f64> {
     Some(if negative { -value } else { value })
 }
 
+/// Whether digits name something instead of counting it: `007`, `0031`.
+pub fn is_code(text: &str) -> bool {
+    let mut digits = text.trim().chars();
+    digits.next() == Some('0') && digits.next().is_some_and(|next| next.is_ascii_digit())
+}
+
 /// `km/h`, `people/km²`: a unit of two parts.
 fn is_unit(rest: &str) -> bool {
     let rest = rest.trim();

@@ -90,6 +90,13 @@ pub(super) fn check_function(function: &Function) -> Result<(), Refused> {
         _ => return Err(refused(format!("there is no function `{}`", function.name))),
     };
     let is_date_part = DATE_PARTS.iter().any(|(part, _)| *part == name);
+    if function.args.to_string() == "(number)" {
+        let column = format!("{} (number)", function.name);
+        return Err(refused(format!(
+            "there is no function `{}`; the column is called so: \"{column}\", in double quotes",
+            function.name
+        )));
+    }
     match is_allowed(&name) || is_date_part {
         true => Ok(()),
         false => Err(refused(format!(

@@ -19,6 +19,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{Visit, VisitMut};
+use tributary_schemas::table_query::ValueKind;
 
 use self::columns::Columns;
 pub use self::functions::is_allowed;
@@ -44,6 +45,8 @@ pub struct Readable {
     pub columns: Vec<String>,
     /// Columns of text, each with the column of its numbers.
     pub numbers: Vec<(String, String)>,
+    /// Columns of text that have none.
+    pub texts: Vec<String>,
     /// What the number of a row is called.
     pub row_id: Option<&'static str>,
 }
@@ -56,12 +59,17 @@ impl Readable {
             let text = one.made_from.clone()?;
             Some((text, one.name.clone()))
         });
+        let numbers: Vec<(String, String)> = numbers.collect();
+        let has_numbers = |name: &String| numbers.iter().any(|(text, _)| text == name);
+        let texts = columns.clone().filter(|one| one.kind == ValueKind::Text);
+        let texts = texts.map(|one| one.name.clone());
         Self {
+            texts: texts.filter(|name| !has_numbers(name)).collect(),
             name: name.to_owned(),
             database: database.to_owned(),
             stored: table.stored.clone(),
             columns: columns.map(|one| one.name.clone()).collect(),
-            numbers: numbers.collect(),
+            numbers,
             row_id: table.row_id,
         }
     }
@@ -162,6 +170,7 @@ pub mod tests {
                 true => vec![("Revenue".to_owned(), "Revenue (number)".to_owned())],
                 false => Vec::new(),
             },
+            texts: vec!["Region".to_owned()],
             row_id: Some("rowid"),
         };
         vec![
@@ -250,10 +259,25 @@ pub mod tests {
             assert!(names_both, "{sql}: {message}");
         }
         for sql in [
+            format!("SELECT avg(Region) {table}"),
+            format!("SELECT Region + 1 {table}"),
+            format!("SELECT 1 {table} WHERE Region < 60"),
+            format!("SELECT 1 {table} WHERE Region BETWEEN 1 AND 2"),
+        ] {
+            let refused = prepare(&sql, &tables()).err();
+            let message = refused.as_ref().map_or("", Refused::message);
+            assert!(
+                message.contains("CAST(\"Region\" AS REAL)"),
+                "{sql}: {message}"
+            );
+        }
+        for sql in [
             format!("SELECT sum(\"Revenue (number)\") AS Revenue {table} ORDER BY Revenue"),
             format!("SELECT Revenue, count(Revenue) {table} WHERE Revenue = '$1,200' GROUP BY 1"),
             format!("SELECT Revenue {table} ORDER BY \"Revenue (number)\", lower(Revenue)"),
             "SELECT max(manager) FROM Staff ORDER BY Manager".to_owned(),
+            format!("SELECT max(Region), count(Region) {table} WHERE Region = 101 ORDER BY Region"),
+            format!("SELECT avg(CAST(Region AS REAL)) {table} WHERE Region <> 'none'"),
         ] {
             prepared(&sql);
         }

@@ -21,10 +21,24 @@ const RECKONING: &[&str] = &[
     "sqrt", "sum", "total",
 ];
 
+/// Functions of [`RECKONING`] that make a number of whatever they are given: 0 of a text.
+const ADDING: &[&str] = &["avg", "sum", "total"];
+
 /// Looks for them.
 pub(super) struct TextNumbers<'a> {
     /// Columns of text, each with that of its numbers.
     columns: Vec<(&'a str, &'a str)>,
+    /// Columns of text without one. A few of their values may be numbers all the same.
+    texts: Vec<&'a str>,
+}
+
+/// What a statement does with a column.
+#[derive(Clone, Copy)]
+enum Use<'a> {
+    /// Any text would do as well: an order, the greatest of all.
+    AsText(&'a str),
+    /// Only numbers do.
+    AsNumber(&'a str),
 }
 
 impl<'a> TextNumbers<'a> {
@@ -33,33 +47,58 @@ impl<'a> TextNumbers<'a> {
         let read = reads.iter().filter_map(|at| tables.get(*at));
         let columns = read.flat_map(|table| &table.numbers);
         let columns = columns.map(|(text, numbers)| (text.as_str(), numbers.as_str()));
+        let read = || reads.iter().filter_map(|at| tables.get(*at));
+        // What is text in one table may be numbers in another.
+        let is_text_in_all = |name: &&str| {
+            read().all(|table| {
+                let is_text = table.texts.iter().any(|text| text == name);
+                is_text || !table.columns.iter().any(|column| column == name)
+            })
+        };
+        let texts = read().flat_map(|table| &table.texts).map(String::as_str);
+        let texts = texts.filter(is_text_in_all);
         Self {
             columns: columns
                 .filter(|(text, _)| !aliases.contains(&lower(text)))
+                .collect(),
+            texts: texts
+                .filter(|text| !aliases.contains(&lower(text)))
                 .collect(),
         }
     }
 
     /// Refused if the expression is such a column.
-    fn check(&self, expr: &Expr, what: &str) -> Result<(), Refused> {
+    fn check(&self, expr: &Expr, used: Use<'_>) -> Result<(), Refused> {
         let ident = match expr {
-            Expr::Identifier(ident) => Some(ident),
-            Expr::CompoundIdentifier(parts) => parts.last(),
-            Expr::Nested(inner) => return self.check(inner, what),
-            _ => None,
+            Expr::Identifier(ident) => ident,
+            Expr::CompoundIdentifier(parts) => match parts.last() {
+                Some(ident) => ident,
+                None => return Ok(()),
+            },
+            Expr::Nested(inner) => return self.check(inner, used),
+            _ => return Ok(()),
         };
-        let named = |(text, _): &&(&str, &str)| ident.is_some_and(|ident| ident.value == *text);
-        match self.columns.iter().find(named) {
-            Some((text, numbers)) => Err(refused(format!(
+        let (Use::AsText(what) | Use::AsNumber(what)) = used;
+        let named = |(text, _): &&(&str, &str)| ident.value == *text;
+        if let Some((text, numbers)) = self.columns.iter().find(named) {
+            return Err(refused(format!(
                 "\"{text}\" holds numbers as text, which cannot be {what}: use \"{numbers}\""
-            ))),
-            None => Ok(()),
+            )));
         }
+        let is_text = || self.texts.contains(&ident.value.as_str());
+        if matches!(used, Use::AsNumber(_)) && is_text() {
+            let text = &ident.value;
+            return Err(refused(format!(
+                "\"{text}\" holds text, which cannot be {what}; where some of it are numbers, take \
+                 CAST(\"{text}\" AS REAL) of those alone, by a condition that leaves out the rest"
+            )));
+        }
+        Ok(())
     }
 
     fn check_order(&self, order: &[OrderByExpr]) -> Result<(), Refused> {
         let mut exprs = order.iter().map(|one| &one.expr);
-        exprs.try_for_each(|expr| self.check(expr, "put in order"))
+        exprs.try_for_each(|expr| self.check(expr, Use::AsText("put in order")))
     }
 
     fn check_expr(&self, expr: &Expr) -> Result<(), Refused> {
@@ -75,37 +114,44 @@ impl<'a> TextNumbers<'a> {
                 if !RECKONING.contains(&name.as_str()) {
                     return Ok(());
                 }
+                let what = format!("given to {name}()");
+                let used = match ADDING.contains(&name.as_str()) {
+                    true => Use::AsNumber(&what),
+                    false => Use::AsText(&what),
+                };
                 list.args.iter().try_for_each(|argument| match argument {
-                    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => {
-                        self.check(expr, &format!("given to {name}()"))
-                    }
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => self.check(expr, used),
                     _ => Ok(()),
                 })
             }
             Expr::BinaryOp { left, op, right } if is_arithmetic(op) => {
-                self.check(left, "reckoned with")?;
-                self.check(right, "reckoned with")
+                self.check(left, Use::AsNumber("reckoned with"))?;
+                self.check(right, Use::AsNumber("reckoned with"))
             }
             Expr::BinaryOp { left, op, right } if is_comparison(op) => {
-                self.check_beside(left, right)?;
-                self.check_beside(right, left)
+                let is_order = !matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq);
+                self.check_beside(left, right, is_order)?;
+                self.check_beside(right, left, is_order)
             }
             Expr::Between {
                 expr, low, high, ..
             } => {
-                self.check_beside(expr, low)?;
-                self.check_beside(expr, high)
+                self.check_beside(expr, low, true)?;
+                self.check_beside(expr, high, true)
             }
-            Expr::Cast { expr, .. } => self.check(expr, "cast"),
+            Expr::Cast { expr, .. } => self.check(expr, Use::AsText("cast")),
             _ => Ok(()),
         }
     }
 
-    /// Refused if it is such a column beside a number.
-    fn check_beside(&self, expr: &Expr, other: &Expr) -> Result<(), Refused> {
-        match is_number(other) {
-            true => self.check(expr, "compared with a number"),
-            false => Ok(()),
+    /// Refused if it is such a column beside a number. Which is the greater one says nothing of a
+    /// text; whether both are the same can be told.
+    fn check_beside(&self, expr: &Expr, other: &Expr, is_order: bool) -> Result<(), Refused> {
+        const WHAT: &str = "compared with a number";
+        match (is_number(other), is_order) {
+            (true, true) => self.check(expr, Use::AsNumber(WHAT)),
+            (true, false) => self.check(expr, Use::AsText(WHAT)),
+            (false, _) => Ok(()),
         }
     }
 }
