@@ -27,6 +27,9 @@ pub struct Judge {
     /// Keep the results in this file, and go on with it if it is there
     #[arg(long = "output-file", short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
+    /// Judge those lines of the results anew that no model judged
+    #[arg(long, requires = "file")]
+    pub degraded: bool,
     /// Questions that are judged at the same time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub at_once: u8,

@@ -40,6 +40,14 @@ pub struct Line {
     pub error: Option<String>,
 }
 
+impl Line {
+    /// Whether it was judged in another way, for want of a model or of a reply.
+    fn lacks_a_model(&self) -> bool {
+        let judgement = self.judgement.as_ref();
+        judgement.is_some_and(|judgement| judgement.judged_by != JudgedBy::Model)
+    }
+}
+
 /// Judges all lines.
 pub fn run(global: &Global, config: &Config, judge: &Judge) -> Result<Outcome> {
     let bytes = questions(judge)?;
@@ -57,7 +65,10 @@ pub fn run(global: &Global, config: &Config, judge: &Judge) -> Result<Outcome> {
         .map_or_else(Vec::new, |kept| kept.known.clone());
     let is_done = |line: &&Given<'_>| {
         let mut known = known.iter();
-        known.any(|known| known.line == line.number && known.hash == line.hash)
+        let is_it = |known: &&Line| known.line == line.number && known.hash == line.hash;
+        known
+            .find(is_it)
+            .is_some_and(|known| !(judge.degraded && known.lacks_a_model()))
     };
     let mut tally = Tally::default();
     let done: Vec<&Given<'_>> = all.iter().filter(is_done).collect();
@@ -66,11 +77,14 @@ pub fn run(global: &Global, config: &Config, judge: &Judge) -> Result<Outcome> {
         known.iter().for_each(|known| tally.add(known));
     }
     if !done.is_empty() {
-        print::note(&format!(
-            "{} of {} lines are judged already",
-            done.len(),
-            all.len()
-        ));
+        let mut text = format!("{} of {} lines are judged already", done.len(), all.len());
+        let lesser = tally.judged - tally.by_model;
+        if lesser > 0 {
+            text.push_str(&format!(
+                ", {lesser} of them without a model: `--degraded` judges these anew"
+            ));
+        }
+        print::note(&text);
     }
     let left: Vec<&Given<'_>> = all.iter().filter(|line| !is_done(line)).collect();
     let client = Client::connect(global, config, &[Service::Query])?;

@@ -144,7 +144,11 @@ async fn without_a_model_the_given_answer_or_the_passages_decide_and_it_is_said(
     let nobody = judge(&server, &text("", None)).await;
     assert_eq!(nobody["judged_by"], "nobody", "{nobody}");
     assert_eq!(nobody["is_correct"], false);
-    for judged in [judged, right, wrong, passages, nobody] {
+    let blank = judge(&server, &text("  ", given)).await;
+    assert_eq!(blank["judged_by"], "given_answer", "{blank}");
+    assert_eq!(blank["is_correct"], false);
+    assert_eq!(blank["analysis"], "Nothing was answered, which is wrong.");
+    for judged in [judged, right, wrong, passages, nobody, blank] {
         assert!(judged["confidence"].as_f64().unwrap() <= 0.5, "{judged}");
     }
 }

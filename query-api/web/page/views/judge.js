@@ -142,8 +142,17 @@ function Below({ of }) {
 
 /** Reads a line of a file; its knowledge set is the chosen one where it names none. */
 function questionOf(text, set) {
-  const question = JSON.parse(text);
+  const question = parsed(text);
+  if (!question || typeof question !== "object" || Array.isArray(question)) throw new Error(t("judge.noQuestion"));
   return set && !question.knowledge_sets && !question.filter ? { ...question, knowledge_sets: [set] } : question;
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 /** Lines of a file that say something, with their numbers. */

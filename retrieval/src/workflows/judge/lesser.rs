@@ -173,6 +173,29 @@ fn by_nobody(question: &Question<'_>, is_chinese: bool) -> Judgement {
     }
 }
 
+/// Nothing was answered, which needs nobody to be told wrong.
+fn blank(question: &Question<'_>, is_chinese: bool) -> Judgement {
+    let given = question.given_text();
+    let reasoning = say(
+        is_chinese,
+        "学生没有作答：空白算错。".to_owned(),
+        "Nothing was answered, which is wrong.".to_owned(),
+    );
+    Judgement {
+        analysis: reasoning.clone(),
+        reasoning,
+        confidence: given.map_or(0.0, |_| UNSURE),
+        correct_answer: given.unwrap_or_default().to_owned(),
+        answer_quality: Some(AnswerQuality::Poor),
+        improvement_suggestions: Some(given.unwrap_or_default().to_owned()),
+        judged_by: match given {
+            Some(_) => JudgedBy::GivenAnswer,
+            None => JudgedBy::Nobody,
+        },
+        ..Judgement::default()
+    }
+}
+
 /// How near an answer in words is to what it is held against.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Similarity {
@@ -233,7 +256,10 @@ fn by_words(
     least: f32,
     is_chinese: bool,
 ) -> Judgement {
-    let (Some(share), Some(_)) = (similarity.share, question.student_text()) else {
+    if question.student_text().is_none() {
+        return blank(question, is_chinese);
+    }
+    let Some(share) = similarity.share else {
         let correct_answer = question.given_text().unwrap_or_default().to_owned();
         return Judgement {
             correct_answer,
