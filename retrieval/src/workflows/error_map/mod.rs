@@ -7,6 +7,7 @@ mod config;
 mod environment;
 mod extracting;
 mod telling;
+mod verbatim;
 
 use serde_json::json;
 use tributary_schemas::ChunkKind;
@@ -73,6 +74,10 @@ pub async fn answer(asker: &Asker, asked: &Asked, events: &Events) -> Result<Ans
     let (understood, map) = understand(asker, asked, events, &mut steps).await?;
     events.step("retrieval").await;
     let mut found = search(asker, asked, understood).await?;
+    let is_quoted = |source: &Source| verbatim::has_message(&source.text, &map.errors);
+    if found.sources.iter().any(is_quoted) {
+        found.bar = Bar::of(0.0);
+    }
     let took_ms = steps.end("retrieval");
     finding::show(&found, took_ms, events).await;
     let manner = manner(asker, &found, saying::is_chinese_question(asked));
