@@ -109,6 +109,9 @@ pub struct BuildLexicon {
     /// Lexicon file to write; one that is there is replaced
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
+    /// Replace the file also where somebody wrote or changed it by hand
+    #[arg(long)]
+    pub overwrite: bool,
     /// Take candidates without a verdict from this score on, 0 to 1; over 1 takes none
     #[arg(long, value_name = "SCORE", default_value_t = 0.8, value_parser = number)]
     pub minimum_score: f64,

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use tributary_taxonomy::discovery::files::{read_verdicts, verdicts_beside};
 use tributary_taxonomy::discovery::{Candidate, Verdicts};
@@ -18,6 +18,8 @@ use crate::print::{self, Outcome};
 
 /// Changed questions that are shown; JSON has all of them.
 const SHOWN: usize = 20;
+/// What the first line of a file says, before the hash of those below it.
+const FIRST_LINE: &str = "# Terms that tributary lexicon build wrote. The weight is the score. ";
 /// Characters of a question that are shown.
 const QUESTION_CHARACTERS: usize = 60;
 
@@ -43,6 +45,7 @@ pub fn run(config: &Config, build: &BuildLexicon) -> Result<Outcome> {
     let verdict_files = verdict_files(build, &file);
     let inputs = verdict_files.iter().chain(&build.questions);
     files::refuse_input(&build.output, inputs.chain([&file]))?;
+    refuse_edited(&build.output, build.overwrite)?;
     let mut candidates = files::candidates(&file)?;
     let verdicts = read_verdicts(&verdict_files)?;
     let current = Lexicon::from_files(&config.taxonomy.lexicon_files)?;
@@ -90,8 +93,7 @@ fn is_taken(candidate: &Candidate, minimum_score: f64) -> bool {
 
 /// The file: above each term a comment that says where it comes from. The weight is the score.
 fn written(taken: &[&Candidate]) -> String {
-    let mut text =
-        "# Terms that tributary lexicon build wrote. The weight is the score.\n".to_owned();
+    let mut text = String::new();
     for candidate in taken {
         let verdicts = said(&candidate.standing);
         let reason = match verdicts.is_empty() {
@@ -106,7 +108,32 @@ fn written(taken: &[&Candidate]) -> String {
             candidate.score
         ));
     }
-    text
+    format!("{FIRST_LINE}{}\n{text}", hash(&text))
+}
+
+fn hash(text: &str) -> String {
+    let hash = blake3::hash(text.as_bytes()).to_hex();
+    hash.chars().take(16).collect()
+}
+
+/// Refuses to replace a file that somebody wrote or changed by hand.
+fn refuse_edited(output: &Path, overwrite: bool) -> Result<()> {
+    if overwrite || !output.is_file() {
+        return Ok(());
+    }
+    let text = tributary_schemas::files::read_data(output)
+        .with_context(|| format!("cannot read {}", output.display()))?;
+    let text = String::from_utf8_lossy(&text);
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let is_as_built = first.strip_prefix(FIRST_LINE) == Some(hash(rest).as_str());
+    if !is_as_built && !text.trim().is_empty() {
+        bail!(
+            "{} was written or changed by hand, and would be lost\nhint: keep terms of your own in a file of their own \
+             (taxonomy.lexicon_files names several), write to another file, or replace it with --overwrite",
+            output.display()
+        );
+    }
+    Ok(())
 }
 
 fn difference(
@@ -240,6 +267,16 @@ mod tests {
             all.contains("# 2 times in 1 document; yes: ann\n地址转换\t"),
             "{all}"
         );
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("terms.txt");
+        refuse_edited(&file, false).unwrap();
+        std::fs::write(&file, &all).unwrap();
+        refuse_edited(&file, false).unwrap();
+        std::fs::write(&file, format!("{all}我加的术语 1.00\n")).unwrap();
+        let refused = refuse_edited(&file, false).unwrap_err().to_string();
+        assert!(refused.contains("--overwrite"), "{refused}");
+        refuse_edited(&file, true).unwrap();
+
         let [only] = taken(2.0)[..] else { panic!() };
         assert_eq!(only.term, "地址转换");
     }
