@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tributary_models::chat::RoleModel;
 use tributary_models::chat::probe::{self, Probe};
 use tributary_schemas::{Error, ErrorKind, Result};
@@ -38,6 +39,30 @@ fn answers_within(address: &str, patience: Duration) -> Result<()> {
     }
 }
 
+/// Tokens of context that the server says it has for one request, where it says so: vLLM with its
+/// models, llama.cpp as a property of a slot.
+pub fn context(address: &str) -> Option<usize> {
+    if !address.starts_with("http://") && !address.starts_with("https://") {
+        return None;
+    }
+    let settings = ureq::Agent::config_builder().max_redirects(0);
+    let agent: ureq::Agent = settings.timeout_global(Some(ANSWER)).build().into();
+    let address = address.trim_end_matches('/');
+    let read = |url: String, pointer: &str| {
+        let answer: Value = agent.get(url).call().ok()?.body_mut().read_json().ok()?;
+        let tokens = answer.pointer(pointer)?.as_u64()?;
+        usize::try_from(tokens).ok().filter(|tokens| *tokens > 0)
+    };
+    let root = address.strip_suffix("/v1").unwrap_or(address);
+    let of_models = read(format!("{address}/models"), "/data/0/max_model_len");
+    of_models.or_else(|| {
+        read(
+            format!("{root}/props"),
+            "/default_generation_settings/n_ctx",
+        )
+    })
+}
+
 /// Asks for a reply in JSON and for one in words.
 pub async fn probe(model: &Arc<RoleModel>) -> Result<Probe> {
     let Ok(probed) = tokio::time::timeout(CONVERSATION, probe::probe(model)).await else {
@@ -54,9 +79,48 @@ pub async fn probe(model: &Arc<RoleModel>) -> Result<Probe> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::io::{Read, Write};
     use std::net::TcpListener;
 
     use super::*;
+
+    /// Answers one request for each of these paths with JSON, any other with 404.
+    fn answering(answers: &[(&'static str, &'static str)]) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/v1", listener.local_addr().unwrap());
+        let answers = answers.to_vec();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut head = [0; 2048];
+                let read = stream.read(&mut head).unwrap();
+                let head = String::from_utf8_lossy(&head[..read]).into_owned();
+                let path = head.split(' ').nth(1).unwrap_or_default();
+                let found = answers.iter().find(|(known, _)| *known == path);
+                let (status, body) = found.map_or(("404 None", ""), |(_, body)| ("200 OK", *body));
+                let length = body.len();
+                let answer = format!(
+                    "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+                );
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        address
+    }
+
+    #[test]
+    fn the_context_is_read_where_servers_tell_it() {
+        let models = r#"{"data": [{"id": "q", "max_model_len": 4096}]}"#;
+        assert_eq!(context(&answering(&[("/v1/models", models)])), Some(4096));
+        let props = r#"{"default_generation_settings": {"n_ctx": 2048}}"#;
+        let llama = [
+            ("/v1/models", r#"{"data": [{"id": "q"}]}"#),
+            ("/props", props),
+        ];
+        assert_eq!(context(&answering(&llama)), Some(2048));
+        assert_eq!(context(&answering(&[("/v1/models", "no JSON")])), None);
+        assert_eq!(context("/srv/script.json"), None);
+    }
 
     #[test]
     fn what_hangs_is_told_from_what_is_wrong_in_another_way() {

@@ -76,9 +76,27 @@ pub(super) fn chat(config: &Config) -> Result<Vec<Check>> {
             Ok(()) => runtime.block_on(chat_endpoint(&model, &place)),
             Err(error) => chat_failed(&place, &error),
         });
+        checks.extend(short_context(&model));
     }
     checks.extend(without_model(&models));
     Ok(checks)
+}
+
+/// A server with less context than it is believed to have refuses long prompts, or cuts them.
+fn short_context(model: &RoleModel) -> Option<Check> {
+    let described = model.describe();
+    let has = chat_probe::context(&described.address)?;
+    (has < described.context_tokens).then(|| Check {
+        name: "chat context",
+        ok: false,
+        detail: format!(
+            "{} has {has} tokens of context for a request, context_tokens says {}: longer prompts fail",
+            described.endpoint, described.context_tokens
+        ),
+        hint: Some(format!(
+            "set its `context_tokens` to {has} in [models.chat], or give its server more"
+        )),
+    })
 }
 
 /// The roles that have no model; what they are for is done in lesser ways.
