@@ -92,13 +92,21 @@ async function ask(items) {
 export async function droppedFiles(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (entries.length === 0) return chosenFiles(transfer.files);
-  const found = await Promise.all(entries.map(filesBelow));
-  return found.flat();
+  const found = (await Promise.all(entries.map(filesBelow))).flat();
+  return entries.length === 1 && entries[0].isDirectory ? found.map(belowFolder) : found;
 }
 
 /** Files of a form field; of a chosen folder they have paths. */
 export function chosenFiles(files) {
-  return [...files].map((file) => ({ file, path: file.webkitRelativePath || file.name }));
+  return [...files].map((file) => {
+    const path = file.webkitRelativePath;
+    return path ? belowFolder({ file, path }) : { file, path: file.name };
+  });
+}
+
+/** One folder is the root of its files, as it is for `tributary publish FOLDER`. */
+function belowFolder({ file, path }) {
+  return { file, path: path.slice(path.indexOf("/") + 1) };
 }
 
 async function filesBelow(entry) {
