@@ -26,6 +26,8 @@ pub struct OperationsParts {
     pub registry: MetricRegistry,
     /// Which program answers.
     pub version: String,
+    /// Hash of its source profiles.
+    pub source_profiles: String,
     /// Services of this process, for who asks it for something else.
     pub services: Vec<String>,
     /// What of its data can be backed up; `None` if nothing.
@@ -77,6 +79,7 @@ impl Operations {
             version: Version {
                 name: "tributary".to_owned(),
                 version: parts.version,
+                source_profiles: parts.source_profiles,
             },
             services: parts.services,
             backup: parts.backup,

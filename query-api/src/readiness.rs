@@ -34,6 +34,9 @@ pub struct Version {
     pub name: String,
     /// Version of the program.
     pub version: String,
+    /// Hash of the source profiles that it began with; the same files give the same.
+    #[serde(default)]
+    pub source_profiles: String,
 }
 
 /// Looks at everything that the process needs.

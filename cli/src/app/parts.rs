@@ -293,6 +293,7 @@ impl Parts {
             readiness: Arc::new(Readiness::new(self, config, services)),
             registry: self.registry.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            source_profiles: self.source_profiles.fingerprint(),
             services: services.iter().map(ToString::to_string).collect(),
             backup: Some(self.stores.backup.clone()),
             backup_token: self.backup_token.clone(),

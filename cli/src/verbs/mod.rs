@@ -36,6 +36,7 @@ pub mod lexicon;
 pub mod machine;
 pub mod mcp;
 pub mod models;
+mod other_profiles;
 mod preview_summary;
 pub mod profiles;
 pub mod publish;

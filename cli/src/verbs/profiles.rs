@@ -18,9 +18,11 @@ use tributary_taxonomy::{KnowledgeSets, SourceProfile, SourceProfiles};
 use super::external_preview::{self, ExternalPreview};
 use super::knowledge_sets::of_running_server;
 use super::learn_boilerplate;
+use super::other_profiles;
 use super::preview_summary::Summary;
 use super::publish::{Found, Roots, Rule, source_of};
 use crate::args::{Global, Preview, Profiles};
+use crate::client::Client;
 use crate::config::{self, Config};
 use crate::conversion;
 use crate::print::{self, Outcome};
@@ -69,6 +71,9 @@ fn run_preview(global: &Global, config: &Config, preview: &Preview) -> Result<Ou
     });
     print::result(preview.output, &object, || seen.texts.join("\n\n"))?;
     previewer.doubt_source();
+    if let Some(client) = Client::of_running_server(global, config) {
+        other_profiles::note(&client, config)?;
+    }
     Ok(outcome)
 }
 

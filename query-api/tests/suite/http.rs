@@ -1552,7 +1552,7 @@ async fn health_and_version_answer() {
     );
     assert_eq!(
         server.get("/version").await.json(),
-        json!({"name": "tributary", "version": "0.1.0"})
+        json!({"name": "tributary", "version": "0.1.0", "source_profiles": "p1"})
     );
     let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     let traced = server
@@ -1583,7 +1583,7 @@ async fn a_process_without_queries_answers_health_metrics_and_version() {
     );
     assert_eq!(
         server.get("/version").await.json(),
-        json!({"name": "tributary", "version": "0.1.0"})
+        json!({"name": "tributary", "version": "0.1.0", "source_profiles": "p1"})
     );
     let metrics = server.get("/metrics").await.body;
     let line =

@@ -35,6 +35,7 @@ use crate::args::{Global, Publish, Service};
 use crate::client::{Client, is_unconfirmed};
 use crate::config::Config;
 use crate::print::Outcome;
+use crate::verbs::other_profiles;
 
 /// Publishes, waits if asked to (always without a server of its own accord, since nothing else
 /// would do the work), and reports.
@@ -50,6 +51,7 @@ pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcom
     }
     prune::confirm(&plan.comparison, &source, publish.prune)?;
     let client = Client::connect(global, config, &Service::ALL)?;
+    other_profiles::note(&client, config)?;
     let bytes = plan.items.iter().map(Item::bytes).sum();
     let progress = Progress::new(plan.items.len(), bytes);
     progress.explain_interrupts(&source, client.is_local())?;

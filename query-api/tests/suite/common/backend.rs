@@ -402,6 +402,7 @@ pub fn operations(ready: bool) -> OperationsParts {
         readiness: Arc::new(Ready(ready)),
         registry: MetricRegistry::default(),
         version: "0.1.0".into(),
+        source_profiles: "p1".into(),
         services: vec!["ingest".into(), "chunk".into()],
         backup: None,
         backup_token: BACKUP_TOKEN.into(),
