@@ -339,7 +339,7 @@ mod tests {
         for damage in ["{\"format\": 1, \"fol".to_owned(), other_name] {
             for file in [&memory, &copy] {
                 std::fs::write(file, &damage).unwrap();
-                assert_eq!(damaged(data.path()).unwrap(), [file.clone()]);
+                assert_eq!(damaged(data.path()).unwrap(), std::slice::from_ref(file));
                 check(data.path(), &roots).unwrap();
                 assert_eq!(log_repairs(data.path()).unwrap(), 1);
                 remember(data.path(), &roots).unwrap();

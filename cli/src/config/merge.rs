@@ -37,8 +37,19 @@ pub fn from_environment(
     .collect()
 }
 
-/// Variables that name a key with too few underscores and would do nothing, each with what was
-/// meant.
+/// Variables that are no keys.
+const OWN: [&str; 7] = [
+    "TRIBUTARY_CA_FILE",
+    "TRIBUTARY_CONFIG",
+    "TRIBUTARY_DATA_DIR",
+    "TRIBUTARY_KEY",
+    "TRIBUTARY_KEY_FILE",
+    "TRIBUTARY_PROFILE",
+    "TRIBUTARY_SERVER",
+];
+
+/// Variables that would do nothing, each with what was meant: those that name a key with too few
+/// underscores, and those that are one letter away from a variable that is no key.
 pub fn misspelt(names: impl Iterator<Item = String>, defaults: &Table) -> Vec<(String, String)> {
     let mut paths = Vec::new();
     leaves(defaults, &mut Vec::new(), &mut paths);
@@ -47,9 +58,15 @@ pub fn misspelt(names: impl Iterator<Item = String>, defaults: &Table) -> Vec<(S
         .filter_map(|name| {
             let rest = name.strip_prefix("TRIBUTARY_")?;
             let flat = rest.to_lowercase().replace("__", "_");
-            let meant = paths.iter().find(|path| path.join("_") == flat)?;
-            let variable = format!("{ENVIRONMENT_PREFIX}{}", meant.join("__").to_uppercase());
-            Some((name, variable))
+            if let Some(meant) = paths.iter().find(|path| path.join("_") == flat) {
+                let variable = format!("{ENVIRONMENT_PREFIX}{}", meant.join("__").to_uppercase());
+                return Some((name, variable));
+            }
+            let meant = (!OWN.contains(&name.as_str())).then(|| {
+                let mut own = OWN.into_iter();
+                own.find(|own| strsim::damerau_levenshtein(own, &name) == 1)
+            })?;
+            meant.map(|meant| (name, meant.to_owned()))
         })
         .collect()
 }
@@ -118,6 +135,9 @@ mod tests {
             "TRIBUTARY__STORE__PARTITIONS",
             "TRIBUTARY_STORE_SERVICE_HOST",
             "TRIBUTARY_CONFIG",
+            "TRIBUTARY_DATA_DRI",
+            "TRIBUTARY_PROFILES",
+            "TRIBUTARY_PORT",
         ];
         let found = misspelt(names.map(str::to_owned).into_iter(), &defaults);
         let meant = |name: &str, meant: &str| (name.to_owned(), meant.to_owned());
@@ -126,6 +146,8 @@ mod tests {
             [
                 meant("TRIBUTARY_STORE_PARTITIONS", "TRIBUTARY__STORE__PARTITIONS"),
                 meant("TRIBUTARY_STORE__BLOBS_URL", "TRIBUTARY__STORE__BLOBS__URL"),
+                meant("TRIBUTARY_DATA_DRI", "TRIBUTARY_DATA_DIR"),
+                meant("TRIBUTARY_PROFILES", "TRIBUTARY_PROFILE"),
             ]
         );
     }
