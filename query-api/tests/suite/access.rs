@@ -771,6 +771,57 @@ async fn a_deletion_is_listed_to_nobody_whom_a_newer_version_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn hashes_and_failures_of_what_may_not_be_seen_are_not_told() {
+    let mut world = World::start(DocumentsWithoutAccess::Administrators).await;
+    world.sections.insert(1, 3);
+    world.write(1, 5, for_group("a"), None).await;
+    let (reader, administrator) = (world.readers[1].key.clone(), world.readers[4].key.clone());
+    let path = format!("/v1/documents/{}", id(1));
+    for (key, fingerprint) in [(&reader, Value::Null), (&administrator, json!("f"))] {
+        let shown = world.ask(key, "GET", &path, None).await;
+        assert_eq!(shown.json()["fingerprint"], fingerprint, "{shown:?}");
+    }
+
+    // One that failed in a set, and one of a source that nobody else has anything of.
+    for (number, sets) in [(8, vec!["common".to_owned()]), (9, Vec::new())] {
+        let failed = DocumentHeader {
+            document_id: id(number),
+            version: 5,
+            source: format!("vault{number}"),
+            source_path: word(number, 5),
+            knowledge_sets: sets,
+            attributes: tributary_schemas::Attributes {
+                access: for_group("c"),
+                ..tributary_schemas::Attributes::default()
+            },
+            fingerprint: "f".to_owned(),
+            ..DocumentHeader::default()
+        };
+        let kept = &world.keyed.server.kept;
+        kept.report_document(&failed, State::Dead).await;
+    }
+    let sees_all = vec![
+        Grant::Builder {
+            knowledge_sets: None,
+        },
+        Grant::Reader,
+    ];
+    let (_, builder) = world.keyed.key(sees_all);
+    let told = async |key: &str| {
+        world
+            .ask(key, "GET", "/v1/knowledge-sets/status", None)
+            .await
+    };
+    let (all, some) = (told(&administrator).await, told(&builder).await);
+    let failed = |answer: &Answer| answer.json()["sets"][0]["documents"]["failed"].clone();
+    assert_eq!(failed(&all), failed(&some), "{some:?}");
+    for hidden in [&id(8), &word(8, 5), "vault9"] {
+        assert!(all.body.contains(hidden), "{hidden}: {all:?}");
+        assert!(!some.body.contains(hidden), "{hidden}: {some:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_section_that_is_closed_later_is_withheld_from_what_was_kept() {
     let mut world = World::start(DocumentsWithoutAccess::Administrators).await;
     world.sections.insert(1, 1);
