@@ -47,6 +47,7 @@ pub mod understanding;
 pub mod unmet;
 pub mod user_profile;
 pub mod vector;
+pub mod width;
 pub mod window_vectors;
 pub mod work;
 

@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::width::to_half_width;
 use crate::{Error, ErrorKind, Result, limits};
 
 /// A rule: sections with such a heading, and all below them, have at least this level.
@@ -71,20 +72,9 @@ pub fn check(rules: &[SectionLevel]) -> Result<()> {
 }
 
 fn folded(text: &str) -> String {
-    let narrow: String = text.chars().map(narrow).collect();
+    let narrow: String = text.chars().map(to_half_width).collect();
     let words: Vec<String> = narrow.split_whitespace().map(str::to_lowercase).collect();
     words.join(" ")
-}
-
-/// A character of ASCII for its full-width form (U+FF01 to U+FF5E), others as they are.
-fn narrow(character: char) -> char {
-    const DISTANCE: u32 = 0xFEE0;
-    match character {
-        '\u{FF01}'..='\u{FF5E}' => {
-            char::from_u32(u32::from(character) - DISTANCE).unwrap_or(character)
-        }
-        other => other,
-    }
 }
 
 #[cfg(test)]

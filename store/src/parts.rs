@@ -11,7 +11,7 @@
 //! Paths are relative to the data folder, sorted. Folders are added after each start and removed by
 //! a repair alone; the files are replaced as a whole, one after the other, and each start writes one
 //! again that is damaged or gone. Without both (a data folder of before) nothing is missed, and what
-//! is there is remembered.
+//! is there is remembered. A first file of before has neither checksum nor copy.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -108,24 +108,26 @@ pub fn remember(data_folder: &Path, roots: &[&str]) -> Result<()> {
         let [topics, _] = within;
         remember_partitions(&mut parts, data_folder, &topics)?;
     }
-    if parts.folders.len() == before && damaged(data_folder)?.is_empty() {
+    let is_whole = data_folder.join(COPY).exists() && damaged(data_folder)?.is_empty();
+    if parts.folders.len() == before && is_whole {
         return Ok(());
     }
     write(data_folder, &parts)
 }
 
-/// Which of the two files are damaged, or gone while the other one is there.
+/// Which of the two files are damaged, or gone while the other one is there. A first file without
+/// checksum was written before there was a copy.
 pub fn damaged(data_folder: &Path) -> Result<Vec<PathBuf>> {
     let files = [MEMORY, COPY].map(|name| data_folder.join(name));
+    let is_any_there = files.iter().any(|file| file.exists());
+    let mut has_copy = true;
     let mut damaged = Vec::new();
-    for file in files
-        .iter()
-        .filter(|_| files.iter().any(|file| file.exists()))
-    {
-        match read_file(file) {
-            Ok(Some(_)) => {}
-            Ok(None) => damaged.push(file.clone()),
-            Err(error) if error.kind() == ErrorKind::Corrupt => damaged.push(file.clone()),
+    for file in files {
+        match read_file(&file) {
+            Ok(Some(parts)) => has_copy = !parts.checksum.is_empty(),
+            Ok(None) if is_any_there && has_copy => damaged.push(file),
+            Ok(None) => {}
+            Err(error) if error.kind() == ErrorKind::Corrupt => damaged.push(file),
             Err(error) => return Err(error),
         }
     }
@@ -356,11 +358,19 @@ mod tests {
             std::fs::rename(data.path().join("0"), data.path().join("log/topics/t/0")).unwrap();
         }
         std::fs::remove_file(&memory).unwrap();
-        assert_eq!(damaged(data.path()).unwrap(), [memory]);
+        assert_eq!(damaged(data.path()).unwrap(), std::slice::from_ref(&memory));
         std::fs::remove_file(&copy).unwrap();
         assert!(
             damaged(data.path()).unwrap().is_empty(),
             "a folder of before"
         );
+        let old = "{\"format\": 1, \"folders\": [\"log\", \"log/topics\", \"log/topics/t\", \"log/topics/t/0\"]}";
+        std::fs::write(&memory, old).unwrap();
+        assert!(
+            damaged(data.path()).unwrap().is_empty(),
+            "nor one of before the copy"
+        );
+        remember(data.path(), &roots).unwrap();
+        assert!(copy.exists(), "a start makes the copy");
     }
 }

@@ -106,7 +106,7 @@ pub struct BuildLexicon {
     /// File of verdicts (repeatable) [default: verdicts.jsonl beside the candidates, if it is there]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub verdicts: Vec<PathBuf>,
-    /// Lexicon file to write; one that is there is replaced
+    /// Lexicon file to write; one that this verb wrote before is replaced
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
     /// Replace the file also where somebody wrote or changed it by hand

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use tributary_schemas::width::to_half_width;
 use tributary_taxonomy::Analyzer;
 
 use crate::function_words::is_function_word;
@@ -149,8 +150,7 @@ fn numbers(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut current = String::new();
     let narrow = text.chars().map(|character| match character {
-        '０'..='９' => char::from_u32(u32::from(character) - 0xfee0).unwrap_or(character),
-        '．' => '.',
+        '０'..='９' | '．' => to_half_width(character),
         other => other,
     });
     for character in narrow.chain([' ']) {

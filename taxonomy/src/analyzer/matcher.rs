@@ -2,6 +2,7 @@
 //! every place where one may begin.
 
 use rustc_hash::FxHashMap;
+use tributary_schemas::width::to_half_width;
 
 use crate::characters::{Characters, Class};
 use crate::lexicon::{Lexicon, is_spaced};
@@ -195,12 +196,7 @@ fn pair_bit(first: char, second: char) -> usize {
 /// those of punctuation).
 #[inline]
 fn narrow(character: char) -> char {
-    match character {
-        '\u{FF01}'..='\u{FF5E}' => char::from_u32(character as u32 - 0xFEE0)
-            .unwrap_or(character)
-            .to_ascii_lowercase(),
-        other => other.to_ascii_lowercase(),
-    }
+    to_half_width(character).to_ascii_lowercase()
 }
 
 /// The next character of a term in the text and where it stands: white space counts as one space,

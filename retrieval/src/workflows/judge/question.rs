@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use tributary_schemas::judging::{QuestionKind, QuestionToJudge};
+use tributary_schemas::width::to_half_width;
 
 /// Options of a question at most: as many as there are letters.
 const MAXIMUM_OPTIONS: usize = 26;
@@ -152,7 +153,7 @@ fn letters(answer: &str, options: &[(char, String)]) -> Result<Letters, String> 
     if let Some((letter, _)) = by_text {
         return Ok(Letters::from([*letter]));
     }
-    let folded: String = answer.chars().map(narrow).collect();
+    let folded: String = answer.chars().map(to_half_width).collect();
     let words = folded.split(|character: char| !character.is_ascii_alphabetic());
     let mut found = Letters::new();
     for word in words.filter(|word| !word.is_empty() && !word.eq_ignore_ascii_case("and")) {
@@ -166,15 +167,6 @@ fn letters(answer: &str, options: &[(char, String)]) -> Result<Letters, String> 
     match found.is_empty() {
         true => Err(unknown(answer, options)),
         false => Ok(found),
-    }
-}
-
-fn narrow(character: char) -> char {
-    let is_wide = ('Ａ'..='Ｚ').contains(&character) || ('ａ'..='ｚ').contains(&character);
-    let narrow = u32::from(character).saturating_sub(0xFEE0);
-    match is_wide {
-        true => char::from_u32(narrow).unwrap_or(character),
-        false => character,
     }
 }
 
