@@ -128,6 +128,10 @@ pub struct DocumentState {
     /// was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Box<DocumentState>>,
+    /// With an acceptance: the newest version before it that may be on its way behind ingest. Once
+    /// compacted, no other report says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<u64>,
 }
 
 impl DocumentState {

@@ -183,9 +183,12 @@ impl Documents {
     }
 
     /// Deletes a document, whether or not it was ever stored; older versions that come later stay
-    /// away.
+    /// away. `Conflict` as in [`Self::publish`].
     pub async fn delete(&self, document_id: &str, version: Option<u64>) -> Result<Accepted> {
         check_document_id(document_id)?;
+        let claim = version
+            .map(|version| self.claim(document_id, version))
+            .transpose()?;
         let version = match version {
             Some(version) => version,
             None => self.next_version(document_id).await?,
@@ -215,7 +218,9 @@ impl Documents {
             version,
             (self.clock)(),
         );
-        self.accept(header, record, rights).await
+        let accepted = self.accept(header, record, rights).await?;
+        claim.into_iter().for_each(Claim::keep);
+        Ok(accepted)
     }
 
     /// Reports about documents from now on, for those who show them.
@@ -476,8 +481,10 @@ impl Documents {
             .append(Topic::DocumentsRaw, vec![record])
             .await?;
         let are_new = self.are_new(&header.document_id, rights.as_ref());
+        let passed = self.passed(&header).await;
         let accepted = Output::report(&DocumentState {
             published_rights: rights,
+            passed,
             ..report(&header, State::Accepted, (self.clock)())
         })?;
         self.topics
@@ -490,6 +497,23 @@ impl Documents {
             document_id: header.document_id,
             version: header.version,
         })
+    }
+
+    /// The newest version before this one that may have left ingest. Its own report goes with the
+    /// compaction once that of this acceptance is behind it: a process that starts then would take
+    /// content for unchanged that an earlier change or deletion is about to take away.
+    async fn passed(&self, header: &DocumentHeader) -> Option<u64> {
+        self.table.get(&header.document_id)?;
+        if let Err(error) = self.table.catch_up(&self.topics).await {
+            tracing::warn!(%error, "what is on its way of a document is taken from earlier reports");
+        }
+        let row = self.table.get(&header.document_id)?;
+        let on_its_way = match row.latest.state.is_final() || row.latest.version >= header.version {
+            true => 0,
+            false => row.latest.version,
+        };
+        let passed = row.passed.max(on_its_way);
+        (passed > 0 && passed < header.version).then_some(passed)
     }
 
     /// Whether a document that is known has other rights from now on.
@@ -518,7 +542,7 @@ impl Documents {
                 "version {version} of `{document_id}` is not newer than version {newest}, which is {state}"
             );
             Error::new(ErrorKind::Conflict, what)
-                .with_hint("publish a higher version, or leave `version` out")
+                .with_hint("give a higher version, or leave `version` out")
         };
         if let Some(known) = known.as_ref().filter(|known| known.version >= version) {
             return Err(refused(known.version));

@@ -69,6 +69,7 @@ pub fn report(document: &DocumentHeader, state: State, now_ms: i64) -> DocumentS
         published_rights: None,
         indexed_rights: None,
         before: None,
+        passed: None,
     }
 }
 

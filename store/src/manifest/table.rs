@@ -461,6 +461,7 @@ fn by_itself(state: DocumentState) -> DocumentState {
     DocumentState {
         indexed_rights: None,
         before: None,
+        passed: None,
         ..state
     }
 }
@@ -596,11 +597,12 @@ fn keep_what_it_cannot_say(latest: &mut DocumentState, previous: &DocumentState)
     }
 }
 
-/// The version of a report that tells of a stage after ingest, else 0.
+/// The version of a report that tells of a stage after ingest, or which it names, else 0.
 fn passed_ingest(state: &DocumentState) -> u64 {
     match (state.state, state.indexed_version) {
+        (State::Accepted, _) => state.passed.unwrap_or(0),
         // Unchanged: it ended there.
-        (State::Accepted, _) | (State::Skipped, Some(_)) => 0,
+        (State::Skipped, Some(_)) => 0,
         // A skip of any other kind may have a removal on its way.
         _ => state.version,
     }

@@ -158,6 +158,33 @@ mod tests {
     }
 
     #[test]
+    fn an_acceptance_tells_of_a_change_whose_own_report_was_compacted() {
+        let said = |version: u64, state: State, passed: Option<u64>| DocumentState {
+            fingerprint: format!("f{version}"),
+            passed,
+            ..report(
+                &DocumentHeader {
+                    document_id: "d".into(),
+                    version,
+                    ..DocumentHeader::default()
+                },
+                state,
+                0,
+            )
+        };
+        let gate = |passed: Option<u64>| {
+            let states = [
+                said(1, State::Indexed, None),
+                said(3, State::Accepted, passed),
+            ];
+            SkipGate::new(Arc::new(DocumentTable::with_reports(&states)))
+        };
+        assert_eq!(gate(Some(2)).unchanged_since("d", 3, "f1"), None);
+        let unchanged = gate(Some(1)).unchanged_since("d", 3, "f1");
+        assert_eq!(unchanged.map(|indexed| indexed.version), Some(1));
+    }
+
+    #[test]
     fn only_what_the_table_does_not_know_yet_is_remembered() {
         let gate = gate(&[(5, State::Indexed)]);
         gate.pass("d", 5);

@@ -567,6 +567,7 @@ mod tests {
                 published_rights: number.is_multiple_of(3).then(|| level(4)),
                 indexed_rights: None,
                 before: None,
+                passed: None,
             },
             before: number.is_multiple_of(13).then(|| {
                 let document = DocumentHeader {

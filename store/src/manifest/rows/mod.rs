@@ -522,6 +522,7 @@ impl Packed {
             published_rights: self.published_rights.as_deref().cloned(),
             indexed_rights: None,
             before: None,
+            passed: None,
         };
         let indexed = self.indexed.as_ref().map(Indexed::unpack);
         let before = self.before.as_ref();
@@ -643,6 +644,7 @@ mod tests {
                 published_rights: None,
                 indexed_rights: None,
                 before: None,
+                passed: None,
             },
             before: None,
             indexed: Some(IndexedVersion {
