@@ -8,6 +8,7 @@ use super::own_rows;
 use super::rules::{Rule, Rules};
 use super::segments::Segment;
 use super::tables::{self, Table};
+use super::wrapped::between_rules;
 
 /// How far the ends of the lines of one table may differ, in points.
 const SAME_END: f32 = 2.5;
@@ -67,7 +68,7 @@ pub(super) fn take(segments: Vec<Segment>, rules: &Rules) -> (Vec<Table>, Vec<Se
             |segment: &Segment| area.contains(segment.area.centre(), segment.area.middle());
         let (inside, outside): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_inside);
         rest = outside;
-        match table(&inside, &edges) {
+        match between_rules(&inside, &edges).or_else(|| table(&inside, &edges)) {
             Some(rows) => tables.push(Table { area, rows }),
             None => rest.extend(inside),
         }
@@ -184,12 +185,23 @@ fn with_head(stack: &[Rule], segments: &[Segment]) -> Vec<f32> {
     edges
 }
 
+/// The rows of cells where a band between two lines has several.
+fn between_rules(segments: &[Segment], edges: &[f32]) -> Option<Vec<Vec<String>>> {
+    let pieces = pieces(segments);
+    between_rules::rows(&pieces, &columns(&pieces)?, edges)
+}
+
+/// The runs of text, parted at every gap that is wide enough.
+fn pieces(segments: &[Segment]) -> Vec<Segment> {
+    let parts = segments
+        .iter()
+        .map(|segment| cuts::split(segment, |_| true));
+    parts.flatten().collect()
+}
+
 /// The rows of cells between the edges; `None` if the text has no columns, or too little in them.
 fn table(segments: &[Segment], edges: &[f32]) -> Option<Vec<Vec<String>>> {
-    let pieces: Vec<Segment> = segments
-        .iter()
-        .flat_map(|segment| cuts::split(segment, |_| true))
-        .collect();
+    let pieces = pieces(segments);
     let columns = columns(&pieces)?;
     let bands: Vec<Vec<Segment>> = edges
         .windows(2)

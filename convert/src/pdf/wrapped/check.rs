@@ -53,13 +53,18 @@ pub(super) fn is_table(lines: &[Line], bands: &[Band], columns: &[Area]) -> bool
         MINIMUM_ROWS
     };
     let wraps = bands.iter().any(|band| band.end > band.first + 1);
-    if bands.len() < minimum || columns.len() < 2 || !wraps {
+    bands.len() >= minimum
+        && wraps
+        && are_broken(lines, bands, columns)
+        && holds(lines, bands, columns)
+}
+
+/// The same for bands between drawn lines, of which there may be few, and no cell of which must wrap.
+pub(super) fn holds(lines: &[Line], bands: &[Band], columns: &[Area]) -> bool {
+    if columns.len() < 2 {
         return false;
     }
-    let rows: Vec<Vec<Cell>> = bands
-        .iter()
-        .map(|band| cells(part(lines, band.first..band.end), columns))
-        .collect();
+    let rows = rows(lines, bands, columns);
     let cells = || rows.iter().flatten();
     let is_code = cells()
         .flat_map(|cell| &cell.lines)
@@ -75,7 +80,19 @@ pub(super) fn is_table(lines: &[Line], bands: &[Band], columns: &[Area]) -> bool
         && placed_shares(cells())
             .iter()
             .any(|share| *share >= PLACED_SHARE)
-        && broken_share(cells(), columns) >= BROKEN_SHARE
+        && broken_share(cells(), columns).is_none_or(|share| share >= BROKEN_SHARE)
+}
+
+fn rows<'a>(lines: &'a [Line], bands: &[Band], columns: &[Area]) -> Vec<Vec<Cell<'a>>> {
+    let bands = bands.iter().map(|band| part(lines, band.first..band.end));
+    bands.map(|band| cells(band, columns)).collect()
+}
+
+/// Whether the lines within cells were broken because the next word had no room.
+pub(super) fn are_broken(lines: &[Line], bands: &[Band], columns: &[Area]) -> bool {
+    let rows = rows(lines, bands, columns);
+    let share = broken_share(rows.iter().flatten(), columns);
+    share.is_some_and(|share| share >= BROKEN_SHARE)
 }
 
 fn share(part: usize, all: usize) -> f32 {
@@ -218,24 +235,31 @@ fn placed_shares<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> [f32; 3] {
     places.map(|count| share(count, all))
 }
 
-/// Share of the line ends within cells at which the first word of the next line had no room.
-fn broken_share<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, columns: &[Area]) -> f32 {
+/// Share of the line ends within cells at which the first word of the next line had no room; `None`
+/// where no cell has two lines.
+fn broken_share<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, columns: &[Area]) -> Option<f32> {
     let (mut broken, mut all) = (0, 0);
     for cell in cells {
-        let width = columns
-            .get(cell.column)
-            .map_or(0.0, |column| column.width());
+        let Some(column) = columns.get(cell.column) else {
+            continue;
+        };
         for pair in cell.lines.windows(2) {
             let [line, next] = pair else { continue };
             if next.baseline - line.baseline < SAME_HEIGHT * line.size {
                 continue;
             }
             all += 1;
-            let are_figures = !has_letter(line) && !has_letter(next);
-            broken += usize::from(!are_figures && width - line.area.width() < needed(next));
+            broken += usize::from(is_broken(line, line.area.width(), next, *column));
         }
     }
-    share(broken, all)
+    (all > 0).then(|| share(broken, all))
+}
+
+/// Whether a line of this width ended because the first word of the next one had no room in the
+/// column. Figures below figures never did.
+pub(super) fn is_broken(line: &Segment, width: f32, next: &Segment, column: Area) -> bool {
+    let are_figures = !has_letter(line) && !has_letter(next);
+    !are_figures && column.width() - width < needed(next)
 }
 
 fn has_letter(piece: &Segment) -> bool {

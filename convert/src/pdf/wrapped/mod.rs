@@ -7,6 +7,7 @@
 //! that stand in groups are not.
 
 mod bands;
+pub(super) mod between_rules;
 mod check;
 mod run;
 
