@@ -31,6 +31,21 @@ struct Rank {
     is_slanted: bool,
 }
 
+/// Puts what the outline names below a title that it leaves out, as that of a paper does: the first
+/// text of the document, larger than all that the outline names.
+pub(super) fn put_below_title(found: &mut [Found]) {
+    let told = found.iter().filter(|heading| heading.told.is_some());
+    let largest = told.map(|heading| heading.looks.size).fold(0.0, f32::max);
+    let is_title = |first: &Found| {
+        first.is_first && first.told.is_none() && largest < TIER_STEP * first.looks.size
+    };
+    let begins_at_top = found.iter().any(|heading| heading.told == Some(1));
+    if begins_at_top && found.first().is_some_and(is_title) {
+        let told = found.iter_mut().filter_map(|heading| heading.told.as_mut());
+        told.for_each(|level| *level += 1);
+    }
+}
+
 /// The level of each heading, 1 to 6.
 pub(super) fn levels(found: &[Found]) -> Vec<u8> {
     let ranks = ranks(found);

@@ -43,6 +43,7 @@ struct Found {
 pub(super) fn mark(pages: &mut [Vec<Block>], statistics: &[Statistics], bookmarks: &[Bookmark]) {
     let mut found = find(pages, statistics, bookmarks);
     doubts::remove(&mut found, pages);
+    levels::put_below_title(&mut found);
     let levels = levels::levels(&found);
     for (heading, level) in found.into_iter().zip(levels) {
         let page = pages.get_mut(heading.page);

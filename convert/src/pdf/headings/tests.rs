@@ -70,6 +70,29 @@ fn levels_come_from_outline_number_and_size() {
     assert_eq!(levels_of(headings, &bookmarks), [1, 2, 3, 4]);
 }
 
+#[test]
+fn a_title_that_the_outline_leaves_out_stands_above_it() {
+    let headings = |title: f32| {
+        vec![
+            looks("The title of the trial", title),
+            looks("One", 14.0),
+            looks("Inner", 12.0),
+        ]
+    };
+    let bookmark = |title: &str, level| Bookmark {
+        title: title.into(),
+        level,
+        page: Some(0),
+    };
+    let bookmarks = [bookmark("One", 1), bookmark("Inner", 2)];
+    assert_eq!(levels_of(headings(20.0), &bookmarks), [1, 2, 3]);
+    assert_eq!(
+        levels_of(headings(14.0), &bookmarks),
+        [1, 1, 2],
+        "it is one of them"
+    );
+}
+
 /// Three headings that look the same, the first with text below or without.
 fn levels_of_alike(texts: [&str; 3], is_before_text: bool) -> Vec<u8> {
     let bold = |text: &str| {
