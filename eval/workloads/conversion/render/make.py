@@ -72,6 +72,7 @@ def main():
     parser.add_argument("--sources", type=int, default=60)
     parser.add_argument("--styles", type=int, default=4)
     parser.add_argument("--later", action="store_true", help="only the styles that came later")
+    parser.add_argument("--renderer", action="append", help="only the styles of this one (chromium, weasyprint, typst, xelatex, libreoffice)")
     parser.add_argument("--part", choices=["look", "scored"], default="scored")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
@@ -80,6 +81,8 @@ def main():
     styles = renderers.LOOK_STYLES if arguments.part == "look" else renderers.SCORED_STYLES
     if arguments.later:
         styles = [style for style in styles if style in renderers.LATER_STYLES]
+    if arguments.renderer:
+        styles = [style for style in styles if renderers.STYLES[style][0] in arguments.renderer]
     jobs = []
     for name, blocks in chosen(arguments):
         is_arabic = name.startswith(ARABIC)

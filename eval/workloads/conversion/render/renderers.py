@@ -1,4 +1,4 @@
-"""Blocks to PDF, by Chromium and WeasyPrint (HTML) and typst, in styles."""
+"""Blocks to PDF, in styles: by Chromium and WeasyPrint (HTML) and typst here, by XeLaTeX and LibreOffice in files of their own."""
 import hashlib
 import html
 import itertools
@@ -10,6 +10,9 @@ import pathlib
 
 import typst
 import weasyprint
+
+import libreoffice
+import xelatex
 
 PLAIN = {"page": "a4", "size": 10.5, "columns": 1, "font": "serif", "headings": "large", "numbered": False, "borders": "all", "head": True, "justify": False, "direction": "ltr"}
 LOOKS = {
@@ -31,6 +34,7 @@ LATER = {
 FIRST_STYLES = {f"{renderer}-{look}": (renderer, PLAIN | values) for look, values in LOOKS.items() for renderer in ("chromium", "typst")}
 LATER_STYLES = {f"weasyprint-{look}": ("weasyprint", PLAIN | values) for look, values in (LOOKS | LATER).items()}
 LATER_STYLES |= {f"{renderer}-{look}": (renderer, PLAIN | values) for look, values in LATER.items() for renderer in ("chromium", "typst")}
+LATER_STYLES |= {f"{renderer}-{look}": (renderer, PLAIN | values) for renderer in ("xelatex", "libreoffice") for look, values in (LOOKS | LATER).items() if look != "rtl"}
 STYLES = FIRST_STYLES | LATER_STYLES
 
 
@@ -44,12 +48,16 @@ def may_be_looked_at(style):
 LOOK_STYLES = [style for style in STYLES if may_be_looked_at(style)]
 SCORED_STYLES = [style for style in STYLES if style not in LOOK_STYLES]
 CJK = "WenQuanYi Zen Hei"
+PROGRAMS = {"xelatex": xelatex, "libreoffice": libreoffice}
 RUNNING = "Running head of the yearbook"
 FOOT = "Sheet"
 
 
 def render(blocks, title, style, out, chromium):
     renderer, look = STYLES[style]
+    if renderer in PROGRAMS:
+        PROGRAMS[renderer].render(blocks, title, look, numbers(blocks, look), out)
+        return
     if renderer == "typst":
         source = typst_source(blocks, title, look)
         out.write_bytes(typst.compile(source.encode(), format="pdf"))
