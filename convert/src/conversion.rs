@@ -12,7 +12,9 @@ use crate::sheets::{csv, spreadsheet};
 use crate::slides::slide_images::Drawing;
 use crate::slides::{SlideFormat, ppt, pptx};
 use crate::text::{markdown, notebook, plain, rst, structured};
-use crate::text_encoding::{as_named, charset_of, note_encoding};
+use tributary_schemas::charset::charset_of;
+
+use crate::text_encoding::{as_named, note_encoding};
 use crate::titles::finish_title;
 use crate::web::{epub, html};
 use crate::word::{doc, docx, rtf};

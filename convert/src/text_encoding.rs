@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use crate::slices::part;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
-use tributary_schemas::{Error, ErrorKind, Result};
 
 /// Code units looked at when UTF-16 without a byte order mark is suspected.
 const UTF_16_SAMPLE_UNITS: usize = 2048;
@@ -62,28 +61,6 @@ fn declared_encoding(label: &str, bytes: &[u8]) -> Option<&'static Encoding> {
     let encoding = Encoding::for_label(label.trim().as_bytes())?;
     let is_ruled_out = [UTF_8, UTF_16LE, UTF_16BE].contains(&encoding);
     (!is_ruled_out && !encoding.decode_without_bom_handling(bytes).1).then_some(encoding)
-}
-
-/// The charset that a media type names, as `text/plain; charset=gbk` does. `Invalid` for one that
-/// does not exist.
-pub(crate) fn charset_of(media_type: &str) -> Result<Option<&'static Encoding>> {
-    let mut parameters = media_type.split(';').skip(1);
-    let label = parameters.find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        let is_charset = name.trim().eq_ignore_ascii_case("charset");
-        is_charset.then(|| value.trim().trim_matches(['"', '\'']))
-    });
-    let Some(label) = label.filter(|label| !label.is_empty()) else {
-        return Ok(None);
-    };
-    match Encoding::for_label(label.as_bytes()) {
-        Some(encoding) => Ok(Some(encoding)),
-        None => {
-            let message = format!("the media type `{media_type}` names no charset that exists");
-            Err(Error::new(ErrorKind::Invalid, message)
-                .with_hint("name it as HTML does (gbk, big5, shift_jis), or leave it out: then it is found out"))
-        }
-    }
 }
 
 /// Text in a charset that the producer names, as UTF-8; `None` where it is UTF-8 or has a byte order
@@ -203,6 +180,8 @@ pub(crate) fn note_encoding(
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use tributary_schemas::charset::charset_of;
+
     use super::*;
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::charset::charset_of;
 use crate::id::{self, MAXIMUM_DOCUMENT_ID_BYTES};
 use crate::limits;
 use crate::near_duplicate::{Duplicate, is_zero};
@@ -91,6 +92,7 @@ impl DocumentEvent {
                 return Err(Error::new(ErrorKind::Invalid, what).with_hint(hint));
             }
         }
+        charset_of(self.media_type.as_deref().unwrap_or_default())?;
         self.document_id
             .as_deref()
             .map_or(Ok(()), id::check_document_id)

@@ -7,6 +7,7 @@ pub mod api_entry;
 pub mod ask;
 pub mod attributes;
 pub mod audit;
+pub mod charset;
 pub mod chunk;
 pub mod code_entry;
 pub mod code_search;

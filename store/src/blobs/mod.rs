@@ -371,6 +371,12 @@ fn is_hexadecimal(name: &str, length: usize) -> bool {
     name.len() == length && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
+/// `Invalid` where the text cannot be a reference into a blob store; whether there is such a blob is
+/// not looked up.
+pub fn check_reference(url: &str) -> Result<()> {
+    parse(url).map(|_| ())
+}
+
 fn parse(url: &str) -> Result<&str> {
     let hash = url.strip_prefix(SCHEME).unwrap_or_default();
     if hash.len() == 64
