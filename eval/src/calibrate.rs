@@ -8,6 +8,7 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 use tributary_retrieval::Principal;
 use tributary_schemas::search::Hit;
+use tributary_taxonomy::language::script;
 
 use crate::calibration::{
     self, Bin, Features, SIGNALS, Sample, Weights, area_under_roc, bins, calibration_error,
@@ -19,13 +20,21 @@ use crate::set::{EvaluationSet, Question};
 /// Hits of each question that are looked at.
 const HITS: usize = 10;
 
+/// What is known of a hit.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    features: Features,
+    is_relevant: bool,
+    is_across: bool,
+}
+
 /// A question that was asked.
 #[derive(Clone, Debug)]
 struct Asked {
     /// Number of its set.
     set: usize,
     has_answer: bool,
-    hits: Vec<(Features, bool)>,
+    hits: Vec<Seen>,
     /// What the weights of the configuration say of each hit.
     configured: Vec<f64>,
 }
@@ -53,8 +62,10 @@ pub struct Calibration {
     /// What the weights of the configuration are worth on the same questions. It flatters them where
     /// they were fitted on these, and is what to go by where they were not.
     pub configured: Figures,
-    /// Where the question is embedded.
+    /// Where the question is embedded, of hits in the script of the question.
     pub with_vectors: Fit,
+    /// The same of hits in another script; none where no such hit is relevant.
+    pub across_scripts: Option<Fit>,
     /// Where it is not.
     pub keywords_alone: Fit,
     /// Name of the model that embedded the questions.
@@ -159,25 +170,29 @@ impl Collection {
         );
         let all = SIGNALS.map(|_| true);
         let without = |names: &[&str]| SIGNALS.map(|name| !names.contains(&name));
+        let samples = self.samples();
+        let (across, within): (Vec<Sample>, Vec<Sample>) =
+            samples.iter().cloned().partition(|sample| sample.is_across);
+        let is_told = across.iter().any(|sample| sample.is_relevant);
         Ok(Calibration {
             sets: self.sets.clone(),
             answerable,
             unanswerable: self.asked.len() - answerable,
             configured: self.configured(),
-            with_vectors: self.fit(without(&["rerank"])),
-            keywords_alone: self.fit(without(&["similarity", "rerank"])),
-            with_reranker: self.reranker.as_ref().map(|_| self.fit(all)),
+            with_vectors: self.fit(&within, without(&["rerank"])),
+            across_scripts: is_told.then(|| self.fit(&across, without(&["rerank"]))),
+            keywords_alone: self.fit(&samples, without(&["similarity", "rerank"])),
+            with_reranker: self.reranker.as_ref().map(|_| self.fit(&samples, all)),
             model: self.model.clone(),
             reranker: self.reranker.clone(),
         })
     }
 
-    fn fit(&self, used: [bool; SIGNALS.len()]) -> Fit {
-        let samples = self.samples();
-        let estimates = calibration::cross_fitted(&samples, used);
+    fn fit(&self, samples: &[Sample], used: [bool; SIGNALS.len()]) -> Fit {
+        let estimates = calibration::cross_fitted(samples, used);
         let figures = |set: Option<usize>| {
             let is_of_set = |asked: &Asked| set.is_none_or(|set| asked.set == set);
-            self.figures(&samples, &estimates, &is_of_set)
+            self.figures(samples, &estimates, &is_of_set)
         };
         Fit {
             weights: calibration::fit(&samples.iter().collect::<Vec<_>>(), used),
@@ -230,10 +245,11 @@ impl Collection {
 
     fn samples(&self) -> Vec<Sample> {
         let of_question = |(question, asked): (usize, &Asked)| {
-            let sample = move |(features, is_relevant): &(Features, bool)| Sample {
+            let sample = move |seen: &Seen| Sample {
                 question,
-                features: *features,
-                is_relevant: *is_relevant,
+                features: seen.features,
+                is_relevant: seen.is_relevant,
+                is_across: seen.is_across,
             };
             asked.hits.iter().map(sample).collect::<Vec<_>>()
         };
@@ -249,9 +265,13 @@ impl Asked {
     fn of(set: usize, question: &Question, hits: &[Hit]) -> Self {
         let signal =
             |hit: &Hit, name: &str| f64::from(hit.scores.get(name).copied().unwrap_or(0.0));
-        let seen = |hit: &Hit| {
-            let features = SIGNALS.map(|name| signal(hit, name));
-            (features, question.relevant.contains(&hit.document_id))
+        let asked = script(&question.text);
+        let seen = |hit: &Hit| Seen {
+            features: SIGNALS.map(|name| signal(hit, name)),
+            is_relevant: question.relevant.contains(&hit.document_id),
+            is_across: asked
+                .zip(script(&hit.text))
+                .is_some_and(|(one, other)| one != other),
         };
         let estimated = |hit: &Hit| f64::from(hit.relevance.unwrap_or(0.0));
         Self {
@@ -307,6 +327,14 @@ mod tests {
         assert!(halved.questions[1].relevant.is_empty());
     }
 
+    fn seen(features: Features, is_relevant: bool) -> Seen {
+        Seen {
+            features,
+            is_relevant,
+            is_across: false,
+        }
+    }
+
     #[test]
     fn questions_without_an_answer_are_told_by_their_signals() {
         let asked = |number: usize| {
@@ -316,8 +344,8 @@ mod tests {
                 set: 0,
                 has_answer,
                 hits: vec![
-                    ([best, best, 1.0, 0.0, 0.0], has_answer),
-                    ([0.3, 0.1, 0.0, 0.0, 0.0], false),
+                    seen([best, best, 1.0, 0.0, 0.0], has_answer),
+                    seen([0.3, 0.1, 0.0, 0.0, 0.0], false),
                 ],
                 configured: vec![if has_answer { 1.0 } else { 0.0 }, 0.5],
             }
@@ -344,7 +372,15 @@ mod tests {
             (configured.calibration_error - 0.25).abs() < 1e-9,
             "{configured:?}"
         );
-        assert!(calibration.with_reranker.is_none());
+        assert!(calibration.with_reranker.is_none() && calibration.across_scripts.is_none());
+        let mut across = Collection {
+            asked: collection.asked.clone(),
+            ..Collection::default()
+        };
+        let hits = across.asked.iter_mut().flat_map(|asked| &mut asked.hits);
+        hits.for_each(|seen| seen.is_across = true);
+        let fit = across.calibrate().ok().and_then(|fit| fit.across_scripts);
+        assert!(fit.is_some_and(|fit| fit.all.answerable_auroc > 0.99));
         let reranked = Collection {
             reranker: Some("chat:small".into()),
             ..collection

@@ -29,6 +29,8 @@ pub struct Sample {
     pub features: Features,
     /// Whether it answers the question.
     pub is_relevant: bool,
+    /// Whether it is written in another script than the question.
+    pub is_across: bool,
 }
 
 /// Weights of a logistic regression.
@@ -235,6 +237,7 @@ mod tests {
                     question: number / 10,
                     features,
                     is_relevant: random() < truth.estimate(&features),
+                    is_across: false,
                 }
             })
             .collect()

@@ -180,6 +180,9 @@ pub struct RelevanceConfig {
     pub model: String,
     /// Where the question was embedded.
     pub with_vectors: RelevanceWeights,
+    /// The same where question and chunk are written in different scripts, as a Chinese question
+    /// about an English text: that they share few words says little.
+    pub across_scripts: RelevanceWeights,
     /// Where it was not, or by another model.
     pub keywords_alone: RelevanceWeights,
     /// How the name of the reranker begins that `with_reranker` was fitted for; empty = for none.

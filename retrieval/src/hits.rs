@@ -4,24 +4,32 @@
 use std::collections::{BTreeMap, HashMap};
 
 use tributary_schemas::search::{Hit, Passage, QueryPlan, ScoredChunk, SearchRequest};
-use tributary_schemas::{ChunkId, Filter, Result};
+use tributary_schemas::{Chunk, ChunkId, Filter, Result};
 use tributary_store::search_index::{SearchIndex, StoredChunk};
+use tributary_taxonomy::language::{Script, script};
 
 use crate::exact_name::Naming;
 use crate::families::{self, Folding, Found, Shown};
 use crate::fine::FineChunk;
 use crate::leaving;
-use crate::relevance::Estimates;
+use crate::relevance::{Estimate, Estimates};
 
 /// Scores by signal and tier of each ranked chunk, for [`Hit::scores`].
 pub struct Scores {
     by_chunk: HashMap<ChunkId, BTreeMap<String, f32>>,
-    relevance: HashMap<ChunkId, f32>,
+    searches: Vec<Searched>,
+}
+
+/// One text that was searched for.
+struct Searched {
+    script: Option<Script>,
+    estimates: HashMap<ChunkId, Estimate>,
 }
 
 impl Scores {
-    /// Scores of tier 2 with the relevance of each chunk, and of tier 3 if it ran.
+    /// Scores of tier 2 with the relevance of each chunk for a text, and of tier 3 if it ran.
     pub fn new(
+        text: &str,
         fine: &[FineChunk],
         reranked: Option<&HashMap<ChunkId, f32>>,
         relevance: &Estimates<'_>,
@@ -53,16 +61,20 @@ impl Scores {
         };
         let estimated =
             |chunk: &FineChunk| Some((chunk.chunk_id, relevance.of(chunk, rerank(chunk))?));
+        let searched = Searched {
+            script: script(text),
+            estimates: fine.iter().filter_map(estimated).collect(),
+        };
         Self {
             by_chunk: fine.iter().map(named).collect(),
-            relevance: fine.iter().filter_map(estimated).collect(),
+            searches: vec![searched],
         }
     }
 
-    /// Adds what another search found: of a chunk that both found, the better scores count, and
+    /// Adds what another text found: of a chunk that both found, the better scores count, and
     /// the higher relevance.
-    pub fn add(&mut self, fine: &[FineChunk], relevance: &Estimates<'_>) {
-        let other = Self::new(fine, None, relevance);
+    pub fn add(&mut self, text: &str, fine: &[FineChunk], relevance: &Estimates<'_>) {
+        let other = Self::new(text, fine, None, relevance);
         let score = |scores: &BTreeMap<String, f32>| scores.get("fine").copied().unwrap_or(0.0);
         for (chunk_id, mut scores) in other.by_chunk {
             let known = self.by_chunk.entry(chunk_id).or_default();
@@ -72,22 +84,24 @@ impl Scores {
                 *known = scores;
             }
         }
-        for (chunk_id, relevance) in other.relevance {
-            let known = self.relevance.entry(chunk_id).or_insert(relevance);
-            *known = known.max(relevance);
-        }
+        self.searches.extend(other.searches);
     }
 
-    /// The part of `ranked` whose relevance reaches the minimum; all of it for none.
-    pub fn relevant(&self, ranked: &[ScoredChunk], minimum: Option<f32>) -> Vec<ScoredChunk> {
-        let reaches = |chunk: &&ScoredChunk| {
-            minimum.is_none_or(|minimum| {
-                self.relevance
-                    .get(&chunk.chunk_id)
-                    .is_some_and(|relevance| *relevance >= minimum)
-            })
+    /// The highest relevance of a chunk for what was searched for; none where none is estimated.
+    fn relevance(&self, chunk: &Chunk) -> Option<f32> {
+        let of = |searched: &Searched| {
+            let estimate = searched.estimates.get(&chunk.chunk_id)?;
+            Some(estimate.of(searched.script, &chunk.text))
         };
-        ranked.iter().filter(reaches).copied().collect()
+        self.searches.iter().filter_map(of).max_by(f32::total_cmp)
+    }
+
+    /// Whether the relevance of a chunk reaches the minimum; that of any does where there is none.
+    fn reaches(&self, chunk: &Chunk, minimum: Option<f32>) -> bool {
+        minimum.is_none_or(|minimum| {
+            let relevance = self.relevance(chunk);
+            relevance.is_some_and(|relevance| relevance >= minimum)
+        })
     }
 }
 
@@ -125,7 +139,8 @@ fn shown(asked: &Asked<'_>, found: Vec<Found>) -> Vec<Shown> {
     }
 }
 
-/// The first `top_k` of `ranked` that still exist and that the plan's filter still allows, as hits.
+/// The first `top_k` of `ranked` that still exist, that the plan's filter still allows and that are as
+/// relevant as it asks for, as hits.
 pub async fn load(
     index: &dyn SearchIndex,
     asked: &Asked<'_>,
@@ -156,6 +171,7 @@ pub async fn load(
             .iter()
             .zip(stored)
             .filter_map(|(ranked, stored)| Some((*ranked, stored?)))
+            .filter(|(_, stored)| scores.reaches(&stored.chunk, plan.minimum_relevance))
             .collect();
         let shown = chosen(shown(asked, found), top_k - hits.len(), plan.per_document);
         for (shown, more) in shown {
@@ -230,7 +246,7 @@ fn hit(rank: usize, shown: &Shown, scores: &Scores) -> Hit {
     Hit {
         rank,
         score: shown.ranked.score,
-        relevance: scores.relevance.get(&chunk.chunk_id).copied(),
+        relevance: scores.relevance(chunk),
         chunk_id: chunk.chunk_id,
         ordinal: chunk.ordinal,
         document_id: document.document_id.clone(),

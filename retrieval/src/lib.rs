@@ -152,6 +152,7 @@ pub(crate) mod tests {
             relevance: RelevanceConfig {
                 model: "multilingual-e5-small".into(),
                 with_vectors: weights(),
+                across_scripts: weights(),
                 keywords_alone: weights(),
                 reranker: String::new(),
                 with_reranker: weights(),

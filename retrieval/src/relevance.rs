@@ -3,7 +3,10 @@
 //!
 //! relevance = 1 / (1 + e^−z), z = intercept + similarity · s + coverage · c + standing · f +
 //! exact_name · n + rerank · r: a logistic regression (Platt, "Probabilistic outputs for support vector
-//! machines", 1999) fitted by `tributary eval calibrate` on questions with and without an answer.
+//! machines", 1999) fitted by `tributary eval calibrate` on questions with and without an answer. Weights
+//! of their own hold where question and chunk are written in different scripts.
+
+use tributary_taxonomy::language::{Script, script};
 
 use crate::config::{RelevanceConfig, RelevanceWeights};
 use crate::coverage::TokenScores;
@@ -28,6 +31,25 @@ pub struct Signals {
     /// Score of tier 3, 0 to 1; none where it did not run, or a reranker that the weights were not
     /// fitted for.
     pub rerank: Option<f32>,
+}
+
+/// Relevance of a chunk, if its script is that of the question, and if it is another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// 0 to 1.
+    pub within: f32,
+    /// 0 to 1.
+    pub across: f32,
+}
+
+impl Estimate {
+    /// For a chunk of this text. Texts without letters are of the question's script.
+    pub fn of(self, question: Option<Script>, text: &str) -> f32 {
+        match (question, script(text)) {
+            (Some(question), Some(script)) if question != script => self.across,
+            _ => self.within,
+        }
+    }
 }
 
 /// Estimates relevance for one search.
@@ -59,24 +81,29 @@ impl Estimates<'_> {
 
     /// None for a search by meaning alone: the weights were fitted for both signals, or for
     /// keywords.
-    pub fn of(&self, chunk: &FineChunk, rerank: Option<f32>) -> Option<f32> {
+    pub fn of(&self, chunk: &FineChunk, rerank: Option<f32>) -> Option<Estimate> {
         self.tokens?;
         let signals = self.signals(chunk, rerank);
         Some(relevance(signals, self.model, self.config))
     }
 }
 
-/// 0 to 1. Vectors of a model that the weights were not fitted for say nothing.
-pub fn relevance(signals: Signals, model: &str, config: &RelevanceConfig) -> f32 {
+/// Vectors of a model that the weights were not fitted for say nothing, and without them nothing tells
+/// what a chunk in another script is about.
+pub fn relevance(signals: Signals, model: &str, config: &RelevanceConfig) -> Estimate {
     let similarity = signals
         .similarity
         .filter(|_| model.starts_with(&config.model));
-    let weights = match (similarity, signals.rerank) {
-        (Some(_), Some(_)) => &config.with_reranker,
-        (Some(_), None) => &config.with_vectors,
-        (None, _) => &config.keywords_alone,
+    let (within, across) = match (similarity, signals.rerank) {
+        (Some(_), Some(_)) => (&config.with_reranker, &config.with_reranker),
+        (Some(_), None) => (&config.with_vectors, &config.across_scripts),
+        (None, _) => (&config.keywords_alone, &config.keywords_alone),
     };
-    logistic(weights, signals, similarity.unwrap_or(0.0))
+    let by = |weights| logistic(weights, signals, similarity.unwrap_or(0.0));
+    Estimate {
+        within: by(within),
+        across: by(across),
+    }
 }
 
 fn logistic(weights: &RelevanceWeights, signals: Signals, similarity: f32) -> f32 {
@@ -111,6 +138,7 @@ mod tests {
                 ..weights(-4.0, 0.0)
             },
             with_vectors: weights(-4.0, 3.0),
+            across_scripts: weights(-4.0, 2.0),
             keywords_alone: weights(-1.0, 0.0),
         };
         let signals = |similarity, coverage, standing, exact_name| Signals {
@@ -137,11 +165,30 @@ mod tests {
             (reranked(1.0), "hashing", 0.268_941),
         ];
         for (signals, model, expected) in table {
-            let found = relevance(signals, model, &config);
+            let found = relevance(signals, model, &config).within;
             assert!(
                 (found - expected).abs() < 1e-5,
                 "{signals:?} {model}: {found}"
             );
+        }
+    }
+
+    #[test]
+    fn a_text_in_another_script_than_the_question_has_weights_of_its_own() {
+        let estimate = Estimate {
+            within: 0.1,
+            across: 0.9,
+        };
+        let asked = |question: &str, text: &str| estimate.of(script(question), text);
+        let table = [
+            ("怎样删除一个文档？", "How a document is deleted", 0.9),
+            ("怎样删除一个文档？", "删除文档用 DELETE", 0.1),
+            ("How do I delete it?", "删除文档用 DELETE", 0.9),
+            ("404", "删除文档用 DELETE", 0.1),
+            ("怎样删除一个文档？", "404", 0.1),
+        ];
+        for (question, text, expected) in table {
+            assert_eq!(asked(question, text), expected, "{question} {text}");
         }
     }
 

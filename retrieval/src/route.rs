@@ -71,6 +71,8 @@ impl<'a> Route<'a> {
 
 /// What tiers 1 and 2 found for one text.
 pub(crate) struct Found {
+    /// The text.
+    query: String,
     /// How it was searched for.
     pub plan: QueryPlan,
     words: Vec<Word>,
@@ -169,6 +171,7 @@ impl Retriever {
         let (mut fine, fine_summary) = self.fine(&mut plan, &coarse, adapting).await?;
         coverage::score_by_content(self.index.as_ref(), &plan, &content, &mut fine).await?;
         Ok(Found {
+            query: query.to_owned(),
             plan,
             words,
             tokens,
@@ -199,24 +202,24 @@ impl Retriever {
         let reranked = ranking.reranked.as_ref();
         let estimates = self.estimates(&found, serving);
         let mut scores = Scores::new(
+            &found.query,
             &found.fine,
             reranked.map(|reranked| &reranked.scores),
             &estimates,
         );
         for other in others.iter().flat_map(|united| &united.others) {
-            scores.add(&other.fine, &self.estimates(other, serving));
+            scores.add(&other.query, &other.fine, &self.estimates(other, serving));
             let lesser = other.degraded.iter();
             lesser.for_each(|what| degrade(&mut degraded, what));
         }
         let order = reranked.map_or(&fine_order, |reranked| &reranked.order);
         let order = above(order, plan.minimum_score);
-        let order = scores.relevant(order, plan.minimum_relevance);
         let asked = Asked {
             request,
             plan,
             naming: Naming::new(plan, &self.config.exact_name),
         };
-        let loaded = hits::load(self.index.as_ref(), &asked, &order, &scores).await?;
+        let loaded = hits::load(self.index.as_ref(), &asked, order, &scores).await?;
         if loaded.lacks_damaged {
             degrade(&mut degraded, "chunks");
         }

@@ -1,4 +1,6 @@
-//! Which of the two languages that prompts are written in a text is in.
+//! Which of the two languages that prompts are written in a text is in, and which script.
+
+pub use whatlang::Script;
 
 /// Least share of Han characters among the letters of a text that is Chinese: technical texts are
 /// full of names and code, and a character is half a word.
@@ -16,6 +18,16 @@ pub fn is_chinese(text: &str) -> bool {
         letters += 1;
     }
     han > 0 && han as f64 >= letters as f64 * CHINESE_SHARE
+}
+
+/// The script of a text's prose: Mandarin for Chinese, Hiragana for Japanese, however many names and
+/// however much code in Latin letters stand in it. `None` of a text without letters.
+pub fn script(text: &str) -> Option<Script> {
+    match is_chinese(text) {
+        true => Some(Script::Mandarin),
+        false if text.chars().any(is_kana) => Some(Script::Hiragana),
+        false => whatlang::detect_script(text),
+    }
 }
 
 /// A Chinese character.
@@ -40,5 +52,19 @@ mod tests {
         assert!(!is_chinese("Calls mindspore.nn.Conv2d, see 图 3"));
         assert!(!is_chinese("アンテナの傾斜角を設定する"));
         assert!(!is_chinese("404 — 17.5 %"));
+    }
+
+    #[test]
+    fn the_script_is_that_of_the_prose() {
+        let table = [
+            ("怎样调用 mindspore.nn.Conv2d", Some(Script::Mandarin)),
+            ("How is mindspore.nn.Conv2d called?", Some(Script::Latin)),
+            ("アンテナの傾斜角を設定する", Some(Script::Hiragana)),
+            ("Как удалить документ", Some(Script::Cyrillic)),
+            ("404 — 17.5 %", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(script(text), expected, "{text}");
+        }
     }
 }

@@ -58,6 +58,7 @@ fn describe(calibration: &Calibration) -> String {
     }
     for (name, fit) in [
         ("with_vectors", Some(&calibration.with_vectors)),
+        ("across_scripts", calibration.across_scripts.as_ref()),
         ("keywords_alone", Some(&calibration.keywords_alone)),
         ("with_reranker", calibration.with_reranker.as_ref()),
     ] {

@@ -325,8 +325,9 @@ impl<'a> Search<'a> {
             tokens: plan::uses_keywords(&plan).then_some(&tokens),
         };
         let estimated = fine.iter().filter_map(|chunk| {
+            // Their bars were found with these weights, whatever language describes the code.
             let relevance = estimates.of(chunk, None)?;
-            Some((chunk.chunk_id, relevance))
+            Some((chunk.chunk_id, relevance.within))
         });
         Ok(estimated.collect())
     }
