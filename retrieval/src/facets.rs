@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use tributary_schemas::facets::{FacetValue, Facets};
 use tributary_schemas::set_contents::SetContents;
 use tributary_schemas::{DocumentHeader, ErrorKind, Filter, Result};
-use tributary_store::search_index::SearchIndex;
+use tributary_store::search_index::{IndexedDocument, SearchIndex};
 
 use crate::config::FacetConfig;
 use crate::set_contents::SetCounts;
@@ -151,8 +151,13 @@ impl FacetReader {
             };
             let Some(last) = page.last() else { break };
             after = Some(last.document.document_id.clone());
+            // What steps aside for a newer edition cannot be found.
+            let is_there = |listed: &&IndexedDocument| {
+                !listed.deleted && listed.document.superseded_by.is_none()
+            };
             page.iter()
-                .filter(|listed| !listed.deleted && filter.allows(&listed.document))
+                .filter(is_there)
+                .filter(|listed| filter.allows(&listed.document))
                 .for_each(|listed| {
                     counts.add(&listed.document);
                     sets.add(listed);

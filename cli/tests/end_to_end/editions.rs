@@ -74,6 +74,12 @@ fn only_the_newest_version_of_a_document_is_found_whatever_came_first() {
         text(&late, "/reason"),
         format!("superseded by edition 10 of the same work: {newest}")
     );
+    let (_, repeated) = publish(&server, "ca/aggregation_v1.md", "third");
+    assert_eq!(text(&repeated, "/state"), "skipped", "{repeated}");
+    let reason = text(&repeated, "/reason");
+    let why = "superseded by another edition of the same work; unchanged since version";
+    assert!(reason.starts_with(why), "{reason}");
+    assert_eq!(text(&repeated, "/superseded_by"), newest, "{repeated}");
     publish(&server, "ca/Other V1.md", "fourth");
     publish(&server, "ca/Aggregation.md", "fifth");
     let standing = [
@@ -87,6 +93,12 @@ fn only_the_newest_version_of_a_document_is_found_whatever_came_first() {
         "a document without a version stands for itself"
     );
     reconciled(&server);
+    let (_, facets) = server.get("/v1/facets");
+    assert_eq!(
+        number(&facets, "/documents"),
+        3,
+        "what can be found: {facets}"
+    );
 
     server.kill();
     let server = workspace.start();

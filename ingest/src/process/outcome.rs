@@ -14,11 +14,15 @@ pub(super) fn unchanged(
     indexed: IndexedVersion,
     now_ms: i64,
 ) -> DocumentState {
+    let since = indexed.version;
+    let reason = match indexed.is_aside {
+        true => format!(
+            "superseded by another edition of the same work; unchanged since version {since}"
+        ),
+        false => format!("content and settings unchanged since version {since}"),
+    };
     DocumentState {
-        reason: Some(format!(
-            "content and settings unchanged since version {}",
-            indexed.version
-        )),
+        reason: Some(reason),
         indexed_version: Some(indexed.version),
         indexed_at_ms: indexed.at_ms,
         chunks: indexed.chunks,
