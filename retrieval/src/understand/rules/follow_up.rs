@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn pronouns_and_omissions_are_filled_in() {
-        let table: [(&[&str], &str, &str); 28] = [
+        let table: [(&[&str], &str, &str); 30] = [
             (&["北京今天天气怎么样"], "那上海呢", "上海今天天气怎么样"),
             (
                 &["北京今天天气怎么样", "那上海呢？"],
@@ -214,6 +214,16 @@ mod tests {
                 &["What is MindIR?", "What does GET /v1/models return?"],
                 "Who invented it?",
                 "Who invented MindIR?",
+            ),
+            (
+                &["What happens to a document that can never be indexed?"],
+                "Can it be tried again?",
+                "What happens to a document that can never be indexed? Can it be tried again?",
+            ),
+            (
+                &["What happens to a document that can never be indexed?"],
+                "And its reason?",
+                "What happens to a document that can never be indexed? And its reason?",
             ),
             (
                 &["NSA组网是什么"],

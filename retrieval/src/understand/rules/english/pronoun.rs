@@ -99,6 +99,16 @@ fn replaced(question: &str, words: &[Word<'_>], at: usize, topics: &[Topic]) -> 
     Some(put(question, word.start, word.end, &name, topic))
 }
 
+/// Whether a pronoun of the question stands for something of an earlier round, whatever that is.
+pub fn leans(question: &str, words: &[Word<'_>]) -> bool {
+    let stands_for_nothing_here = |at: usize, word: &Word<'_>| {
+        let is_person = word.is_any(&["he", "she", "him", "her", "his", "hers"]);
+        pronoun(words, at).is_some() && !has_antecedent(question, words, at, is_person)
+    };
+    let mut words = words.iter().enumerate();
+    words.any(|(at, word)| stands_for_nothing_here(at, word))
+}
+
 enum Whose {
     Person,
     Thing,
