@@ -79,6 +79,9 @@ pub struct TableColumn {
 pub struct DocumentTable {
     /// Its name in statements, unique among the tables of one answer.
     pub name: String,
+    /// Its name within its document, which the tool `get_table` takes.
+    #[serde(default)]
+    pub name_in_document: String,
     /// The document.
     pub document_id: String,
     /// Version of the document.

@@ -85,6 +85,7 @@ impl Engine {
                 self.trail.answers_with(&reply.data);
                 let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
                 result.structured_content = Some(reply.data);
+                result.is_error = Some(reply.is_failure);
                 return result;
             }
             Err(problem) => problem,

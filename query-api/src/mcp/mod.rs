@@ -29,6 +29,7 @@ use crate::problem::{Code, Problem};
 pub struct Reply {
     data: Value,
     text: String,
+    is_failure: bool,
 }
 
 impl Reply {
@@ -40,7 +41,16 @@ impl Reply {
                 format!("cannot write the answer of a tool: {error}"),
             )
         })?;
-        Ok(Self { data, text })
+        Ok(Self {
+            data,
+            text,
+            is_failure: false,
+        })
+    }
+
+    /// The same where the tool did not do what it was asked for, though it has something to say.
+    fn failed_if(self, is_failure: bool) -> Self {
+        Self { is_failure, ..self }
     }
 }
 

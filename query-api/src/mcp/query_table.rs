@@ -49,7 +49,8 @@ pub async fn query(engine: &Engine, arguments: QueryArguments) -> Result<Reply, 
     let asking = table_query::ask(&engine.state, request, &engine.principal);
     let answer = engine.patiently(asking).await?;
     let text = describe(&answer);
-    Reply::new(&answer, text)
+    let reply = Reply::new(&answer, text)?;
+    Ok(reply.failed_if(answer.err_code != 0))
 }
 
 fn describe(answer: &TableAnswer) -> String {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use rusqlite::types::ValueRef;
+use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, MAIN_DB, params_from_iter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,22 +30,43 @@ const MAXIMUM_ROWS: usize = 1000;
 pub struct TableArguments {
     /// The document: its `document_id`, or `source/path`.
     document: String,
-    /// Name of the table, as the list of tables has it; without one the tables are listed, and
-    /// where there is one only, its rows come too.
+    /// Name of the table within its document: `name_in_document` where `query_table` names it; without
+    /// one the document's tables are listed, and where there is one only, its rows come too.
     #[serde(default)]
     table: Option<String>,
     /// Columns wanted, by name; all when absent.
     #[serde(default)]
     columns: Vec<String>,
-    /// Only rows whose columns have exactly these values, written as text.
+    /// Only rows whose columns have exactly these values, text or numbers.
     #[serde(default)]
-    equal: BTreeMap<String, String>,
+    equal: BTreeMap<String, Wanted>,
     /// Rows left out at the beginning.
     #[serde(default)]
     offset: usize,
     /// Rows wanted, at most 1000; 50 when absent.
     #[serde(default)]
     limit: Option<usize>,
+}
+
+/// A value that is looked for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Wanted {
+    Text(String),
+    Whole(i64),
+    Number(f64),
+    Truth(bool),
+}
+
+impl ToSql for Wanted {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Self::Text(text) => text.to_sql(),
+            Self::Whole(number) => number.to_sql(),
+            Self::Number(number) => number.to_sql(),
+            Self::Truth(truth) => truth.to_sql(),
+        }
+    }
 }
 
 /// Answer of `get_table`.
@@ -236,7 +257,12 @@ fn select(
     let mut sql = format!("SELECT {} FROM {}", shown.join(", "), quoted(&table.name));
     for (place, name) in wanted.equal.keys().enumerate() {
         let joint = if place == 0 { "WHERE" } else { "AND" };
-        write!(sql, " {joint} CAST({} AS TEXT) = ?", quoted(name)).ok();
+        write!(
+            sql,
+            " {joint} CAST({} AS TEXT) = CAST(? AS TEXT)",
+            quoted(name)
+        )
+        .ok();
     }
     let end = limit.saturating_add(1);
     write!(sql, " LIMIT {end} OFFSET {}", wanted.offset.min(LAST_ROW)).ok();

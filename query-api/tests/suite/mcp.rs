@@ -115,7 +115,11 @@ async fn tools_answer_what_their_schemas_say() {
         sheet,
         part,
     ] {
-        let answer = call(&server, tool, arguments).await;
+        // There is no table to ask, which is said in the shape of an answer.
+        let params = json!({"name": tool, "arguments": arguments});
+        let answer = message(&server, "tools/call", params).await["result"].clone();
+        assert_eq!(answer["isError"], tool == "query_table", "{tool}: {answer}");
+        let answer = answer["structuredContent"].clone();
         let tools = listed["result"]["tools"].as_array().unwrap();
         let described = tools.iter().find(|described| described["name"] == tool);
         let schema = &described.unwrap()["outputSchema"];
@@ -218,6 +222,10 @@ async fn what_is_wrong_with_a_call_is_a_result_with_a_hint() {
             "",
         ),
     ];
+    let refused = json!({"name": "query_table", "arguments": {"sql": "DROP TABLE cells"}});
+    let refused = message(&server, "tools/call", refused).await["result"].clone();
+    assert_eq!(refused["isError"], true, "{refused}");
+    assert!(refused["structuredContent"]["err_code"].as_u64() > Some(0));
     for (tool, arguments, code, hint) in table {
         let (found, told) = fails(&server, tool, arguments.clone()).await;
         assert_eq!(found, code, "{tool} {arguments}");

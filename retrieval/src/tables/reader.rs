@@ -374,6 +374,7 @@ fn described(place: &Place, opened: &[Opened]) -> Option<DocumentTable> {
     let header = &from.document.header;
     Some(DocumentTable {
         name: place.name.clone(),
+        name_in_document: table.stored.clone(),
         document_id: header.document_id.clone(),
         version: header.version,
         source: header.source.clone(),
