@@ -28,7 +28,7 @@ use crate::http::dead_letters::{
 };
 use crate::http::document_list::{DocumentPage, ListParameters};
 use crate::http::documents::{
-    Accepted, DocumentDetail, GetParameters, StatesAnswer, StatesRequest,
+    Accepted, DeleteParameters, DocumentDetail, GetParameters, StatesAnswer, StatesRequest,
 };
 use crate::http::facets::SearchChoices;
 use crate::http::knowledge_sets::SetInformation;
@@ -149,13 +149,16 @@ fn documents(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             200,
             Some(json!({"image/jpeg": {"schema": {"type": "string", "format": "binary"}}})),
         ),
-        operation(
-            "delete",
-            "/v1/documents/{id}",
-            "Delete a document; by its id, or by `source/path`",
-            202,
-            Some(answer::<Accepted>(schemas)),
-        ),
+        Operation {
+            parameters: Some(inline::<DeleteParameters>(schemas)),
+            ..operation(
+                "delete",
+                "/v1/documents/{id}",
+                "Delete a document; by its id, or by `source/path`",
+                202,
+                Some(answer::<Accepted>(schemas)),
+            )
+        },
         Operation {
             body: Some(answer::<StatesRequest>(schemas)),
             ..operation(

@@ -66,6 +66,10 @@ pub enum Documents {
         /// Document ids, or source/path
         #[arg(required = true)]
         ids: Vec<String>,
+        /// Version of the deletion, where you give versions of your own (one document at a time); what is
+        /// published later needs a higher one [default: the time in milliseconds]
+        #[arg(long, value_name = "NUMBER")]
+        version: Option<u64>,
         /// Wait until they are gone from the index
         #[arg(long)]
         wait: bool,

@@ -8,6 +8,8 @@ use actix_web::{HttpMessage, HttpRequest, web};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::json;
+use tributary_schemas::Filter;
 
 use super::budget::{FORM_COPIES, JSON_COPIES, Share};
 use super::trace::Progress;
@@ -50,7 +52,6 @@ pub struct Incoming {
     pace: Pace,
     /// Told of each part where the time for the answer starts with the last one.
     progress: Option<Progress>,
-    hasher: Option<blake3::Hasher>,
 }
 
 /// How slowly a body may come.
@@ -95,18 +96,7 @@ impl Incoming {
             share: state.bodies.share(),
             pace: Pace::new(&state.config),
             progress: None,
-            hasher: None,
         }
-    }
-
-    /// Makes [`Self::hash`] the hash of the bytes.
-    pub fn hash_bytes(&mut self) {
-        self.hasher = Some(blake3::Hasher::new());
-    }
-
-    /// Hash of what was read, if it was asked for.
-    pub fn hash(&self) -> Option<blake3::Hash> {
-        self.hasher.as_ref().map(blake3::Hasher::finalize)
     }
 
     /// The whole body in one piece, to be parsed as JSON or the like.
@@ -155,9 +145,6 @@ impl Incoming {
             self.pace.check(self.received_bytes)?;
             if let Some(progress) = &self.progress {
                 progress.note();
-            }
-            if let Some(hasher) = &mut self.hasher {
-                hasher.update(&part);
             }
             take(&part);
         }
@@ -256,6 +243,19 @@ fn parse_object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
+/// A condition that stands beside `filter` and belongs into it.
+fn condition(message: &str) -> Option<String> {
+    let mut names = message.split('`').skip(1).step_by(2);
+    let unknown = names.next()?;
+    let values = [json!([]), json!({}), json!(0)];
+    let is_condition = values
+        .into_iter()
+        .any(|value| serde_json::from_value::<Filter>(json!({unknown: value})).is_ok());
+    let takes_conditions = names.any(|known| known == "filter");
+    (is_condition && takes_conditions)
+        .then(|| format!("put `{unknown}` into `filter`: conditions on documents stand there; "))
+}
+
 fn json_problem(error: &serde_json::Error, body: &[u8]) -> Problem {
     let text = in_words(&error.to_string());
     // A number where a name is expected is an error of syntax to serde_json.
@@ -266,7 +266,8 @@ fn json_problem(error: &serde_json::Error, body: &[u8]) -> Problem {
     }
     if text.starts_with("unknown field") {
         let meant = probably_meant(&text).map(|name| format!("did you mean `{name}`? "));
-        let hint = meant.unwrap_or_default() + "the schema is at /openapi.json";
+        let hint = meant.or_else(|| condition(&text)).unwrap_or_default()
+            + "the schema is at /openapi.json";
         return Problem::new(Code::UnknownField, text).with_hint(hint);
     }
     Problem::new(

@@ -53,6 +53,15 @@ pub struct GetParameters {
     passages: bool,
 }
 
+/// Parameters of `DELETE /v1/documents/{id}`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteParameters {
+    /// Version of the deletion, as in an event: for who gives versions of their own. What is published
+    /// later needs a higher one. [default: the time of receipt in milliseconds]
+    version: Option<u64>,
+}
+
 /// Answer of `GET /v1/documents/{id}`; what `tributary documents show --format json` prints.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentDetail {
@@ -118,30 +127,26 @@ pub async fn publish(
         ));
     }
     let key = idempotency_key(&request)?.map(|key| OwnedKey::new(caller.owner(), key));
-    let publication = Publication {
-        state: &state,
-        caller: &caller,
-        request: &request,
-    };
     let mut incoming = Incoming::document(&state, &request, payload);
-    if key.is_some() {
-        incoming.hash_bytes();
-    }
     let body = if is_form {
         Body::Form(incoming.read_blocks().await?)
     } else {
         Body::Json(incoming.read().await?)
     };
-    let accepted = match key.zip(incoming.hash()) {
-        None => publication.accept(body).await?,
-        Some((key, hash)) => match state.idempotency_keys.claim(&key, hash)? {
-            Claim::Answered(accepted) => accepted,
-            Claim::New(reservation) => {
-                let accepted = publication.accept(body).await?;
-                reservation.answer(&accepted);
-                accepted
+    let publication = Publication::read(&request, body).await?;
+    let accepted = match key {
+        None => publication.accept(&state, &caller).await?,
+        Some(key) => {
+            let (publication, hash) = publication.hash().await?;
+            match state.idempotency_keys.claim(&key, hash)? {
+                Claim::Answered(accepted) => accepted,
+                Claim::New(reservation) => {
+                    let accepted = publication.accept(&state, &caller).await?;
+                    reservation.answer(&accepted);
+                    accepted
+                }
             }
-        },
+        }
     };
     // What the body holds of the memory for bodies.
     drop(incoming);
@@ -228,6 +233,7 @@ pub async fn delete(
     state: web::Data<ServerState>,
     caller: Caller,
     name: web::Path<String>,
+    parameters: web::Query<DeleteParameters>,
 ) -> Result<HttpResponse, Problem> {
     let id = if caller.is_administrator() {
         of_any_source(&state, &name).await?
@@ -236,7 +242,7 @@ pub async fn delete(
     };
     json(
         StatusCode::ACCEPTED,
-        &Accepted::from(state.documents.delete(&id, None).await?),
+        &Accepted::from(state.documents.delete(&id, parameters.version).await?),
     )
 }
 

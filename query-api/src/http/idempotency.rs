@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: the same key and body within a run of the server give the same answer and
+//! `Idempotency-Key`: the same key and publication within a run of the server give the same answer and
 //! publish nothing twice; each owner has keys of their own. (Across a restart a repetition is a new version of the same document,
 //! which the pipeline skips as unchanged.)
 
@@ -39,7 +39,7 @@ impl OwnedKey {
 }
 
 struct Entry {
-    body: blake3::Hash,
+    said: blake3::Hash,
     answer: Option<Accepted>,
 }
 
@@ -68,8 +68,8 @@ impl IdempotencyKeys {
         }
     }
 
-    /// Claims a key for a request whose body has this hash.
-    pub fn claim(&self, owned: &OwnedKey, body: blake3::Hash) -> Result<Claim<'_>, Problem> {
+    /// Claims a key for a request of which what it says has this hash.
+    pub fn claim(&self, owned: &OwnedKey, said: blake3::Hash) -> Result<Claim<'_>, Problem> {
         let key = &owned.key;
         if key.is_empty() || key.len() > MAXIMUM_KEY_BYTES {
             return Err(Problem::new(
@@ -79,7 +79,7 @@ impl IdempotencyKeys {
         }
         let mut keys = self.lock();
         match keys.entries.get(owned) {
-            Some(entry) if entry.body != body => Err(Problem::new(
+            Some(entry) if entry.said != said => Err(Problem::new(
                 Code::IdempotencyMismatch,
                 format!("Idempotency-Key `{key}` was used with another body"),
             )
@@ -94,7 +94,7 @@ impl IdempotencyKeys {
             )),
             None => {
                 keys.entries
-                    .insert(owned.clone(), Entry { body, answer: None });
+                    .insert(owned.clone(), Entry { said, answer: None });
                 keys.oldest_first.push_back(owned.clone());
                 keys.forget_oldest(self.capacity);
                 Ok(Claim::New(Reservation {

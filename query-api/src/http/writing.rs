@@ -5,6 +5,7 @@ use actix_web::HttpRequest;
 use bytes::Bytes;
 use tributary_retrieval::SearchError;
 use tributary_schemas::{DocumentEvent, ErrorKind, id};
+use tributary_store::blobs::check_reference;
 use tributary_store::manifest::{Standing, Told};
 
 use super::caller::Caller;
@@ -20,31 +21,57 @@ pub(super) enum Body {
     Form(Vec<Bytes>),
 }
 
-/// Somebody publishes something.
-pub(super) struct Publication<'a> {
-    pub state: &'a ServerState,
-    pub caller: &'a Caller,
-    pub request: &'a HttpRequest,
+/// What it says, and the file of a form.
+#[derive(Debug)]
+pub(super) struct Publication {
+    event: DocumentEvent,
+    file: Option<Bytes>,
 }
 
-impl Publication<'_> {
+impl Publication {
+    /// Reads it; what it says is not checked yet.
+    pub async fn read(request: &HttpRequest, body: Body) -> Result<Self, Problem> {
+        match body {
+            Body::Json(body) => {
+                let event = body::parse_json(body).await?;
+                Ok(Self { event, file: None })
+            }
+            Body::Form(blocks) => {
+                let (event, file) = upload::event(request, blocks).await?;
+                let file = Some(file);
+                Ok(Self { event, file })
+            }
+        }
+    }
+
+    /// Hash of what it says: the same however a client orders its fields or parts its form.
+    pub async fn hash(self) -> Result<(Self, blake3::Hash), Problem> {
+        let hashing = tokio::task::spawn_blocking(move || {
+            let mut hasher = blake3::Hasher::new();
+            serde_json::to_writer(&mut hasher, &self.event)?;
+            if let Some(file) = &self.file {
+                hasher.update(file);
+            }
+            Ok((self, hasher.finalize()))
+        });
+        let hashed: Result<_, serde_json::Error> = hashing.await.map_err(unhashed)?;
+        hashed.map_err(unhashed)
+    }
+
     /// Checks it and makes it durable.
-    pub async fn accept(&self, body: Body) -> Result<Accepted, Problem> {
-        let state = self.state;
-        let (mut event, file) = match body {
-            Body::Json(body) => (body::parse_json::<DocumentEvent>(body).await?, None),
-            Body::Form(blocks) => upload::event(self.request, blocks)
-                .await
-                .map(|(event, file)| (event, Some(file)))?,
-        };
-        if file.is_some() {
-            event.check_but_content()?
-        } else {
-            event.check()?
+    pub async fn accept(self, state: &ServerState, caller: &Caller) -> Result<Accepted, Problem> {
+        let Self { mut event, file } = self;
+        match file {
+            Some(_) => event.check_but_content()?,
+            None => event.check()?,
         }
         event.required_id()?;
-        require_own(self.caller, &event)?;
-        require_free(state, self.caller, &event).await?;
+        require_own(caller, &event)?;
+        event
+            .content_url
+            .as_deref()
+            .map_or(Ok(()), check_reference)?;
+        require_free(state, caller, &event).await?;
         state
             .knowledge_sets
             .current()
@@ -56,6 +83,10 @@ impl Publication<'_> {
         }
         Ok(state.documents.publish(event).await?.into())
     }
+}
+
+fn unhashed(error: impl std::fmt::Display) -> Problem {
+    Problem::new(Code::Internal, format!("body cannot be hashed: {error}"))
 }
 
 /// Publishers name a source of theirs, no id but the derived one, which no other source can have,

@@ -2,8 +2,8 @@
 //!
 //! Refused is what would change the meaning of the answer and cannot be done: tools of the caller,
 //! several answers, other formats, pictures. Left out, and said in `tributary.ignored` of the answer,
-//! are system messages, since what an answer may say is a matter of the server's prompts, and the
-//! settings of sampling and length, which belong to its configuration.
+//! are system messages, since what an answer may say is a matter of the server's prompts, the
+//! settings of sampling and length, which belong to its configuration, and whatever is not known here.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,19 +14,21 @@ use super::models;
 use crate::problem::{Code, Problem};
 use crate::sources::without_footer;
 
-/// Settings that belong to the server's configuration.
-const OF_THE_SERVER: [&str; 11] = [
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "max_completion_tokens",
-    "presence_penalty",
-    "frequency_penalty",
-    "logit_bias",
-    "seed",
-    "reasoning_effort",
-    "verbosity",
-    "service_tier",
+/// What is looked at: refused where it asks for something, see [`refusal`].
+const LOOKED_AT: [&str; 13] = [
+    "tools",
+    "functions",
+    "tool_choice",
+    "function_call",
+    "n",
+    "logprobs",
+    "top_logprobs",
+    "stop",
+    "audio",
+    "prediction",
+    "web_search_options",
+    "modalities",
+    "response_format",
 ];
 
 /// Body of `POST /v1/chat/completions`, as OpenAI describes it.
@@ -116,10 +118,16 @@ impl CompletionRequest {
     pub fn ignored(&self) -> Vec<String> {
         let has_system = self.messages.iter().any(Message::is_of_system);
         let system = has_system.then_some("system");
-        let others = OF_THE_SERVER.iter().copied();
-        let given = |name: &&str| self.others.get(*name).is_some_and(|value| !value.is_null());
-        let named = system.into_iter().chain(others.filter(given));
-        named.map(str::to_owned).collect()
+        let others = self
+            .others
+            .iter()
+            .filter(|(name, value)| !value.is_null() && !LOOKED_AT.contains(&name.as_str()));
+        let others = others.map(|(name, _)| name.as_str());
+        system
+            .into_iter()
+            .chain(others)
+            .map(str::to_owned)
+            .collect()
     }
 
     fn check(&self) -> Result<(), Problem> {
@@ -236,7 +244,7 @@ mod tests {
     #[test]
     fn messages_become_a_question_and_its_history() {
         let asked = request(
-            json!({"model": "general@radio", "temperature": 0.2, "messages": [
+            json!({"model": "general@radio", "temperature": 0.2, "user": "u", "n": 1, "messages": [
                 {"role": "system", "content": "You are a pirate"},
                 {"role": "assistant", "content": "Hello!"},
                 {"role": "user", "content": "What is tilt?"},
@@ -254,7 +262,7 @@ mod tests {
             answer: "An angle [1].".into(),
         };
         assert_eq!(question.history, vec![round]);
-        assert_eq!(asked.ignored(), ["system", "temperature"]);
+        assert_eq!(asked.ignored(), ["system", "temperature", "user"]);
     }
 
     #[test]

@@ -672,6 +672,12 @@ async fn bad_requests_are_problems_that_say_what_is_wrong() {
         (r#"{"query": 5}"#, 400, "invalid", "string"),
         (r#"{"query": "a", "topk": 5}"#, 400, "unknown_field", "topk"),
         (
+            r#"{"query": "a", "knowledge_sets": ["x"]}"#,
+            400,
+            "unknown_field",
+            "knowledge_sets",
+        ),
+        (
             r#"{"query": "a", "filter": {"set": []}}"#,
             400,
             "unknown_field",
@@ -733,6 +739,17 @@ async fn bad_requests_are_problems_that_say_what_is_wrong() {
         assert_eq!(problem["status"], *status);
         assert_eq!(problem["trace_id"].as_str().unwrap().len(), 32);
     }
+    let beside = server
+        .post(
+            "/v1/search",
+            &json!({"query": "a", "max_security_level": 2}),
+        )
+        .await;
+    let hint = beside.json()["hint"].as_str().unwrap().to_owned();
+    assert!(
+        hint.starts_with("put `max_security_level` into `filter`"),
+        "{hint}"
+    );
     let hint = server
         .post(
             "/v1/search",
@@ -1215,11 +1232,123 @@ async fn an_idempotency_key_publishes_once() {
         again["version"].as_u64() > first["version"].as_u64(),
         "without the key it is a new version: {again}"
     );
+    let reordered: Vec<String> = event("once.md")
+        .as_object()
+        .unwrap()
+        .iter()
+        .rev()
+        .map(|(name, value)| format!("\"{name}\" : {value}"))
+        .collect();
+    let reordered = send(&format!("{{{}}}", reordered.join(","))).await;
+    assert_eq!(reordered.json(), first, "it says the same");
     let other = send(&event("other.md").to_string()).await;
     assert_eq!(
         (other.status, other.code().as_str()),
         (422, "idempotency_mismatch")
     );
+}
+
+/// Every client makes up a boundary for each request.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idempotency_key_publishes_a_form_once() {
+    let server = Server::start().await;
+    let send = async |boundary: &str, content: &str| {
+        let part = |name: &str, value: &str| {
+            format!(
+                "--{boundary}\r\ncontent-disposition: form-data; name={name}\r\n\r\n{value}\r\n"
+            )
+        };
+        let file = part("\"file\"; filename=\"a.md\"", content);
+        let form = format!("{file}{}--{boundary}--\r\n", part("\"source\"", "forms"));
+        let kind = format!("multipart/form-data; boundary={boundary}");
+        let headers = [("Content-Type", kind.as_str()), ("Idempotency-Key", "f1")];
+        let body = form.as_bytes();
+        server.send("POST", "/v1/documents", &headers, body).await
+    };
+    let first = send("one", "# A").await;
+    assert_eq!(first.status, 202, "{}", first.body);
+    assert_eq!(send("another", "# A").await.json(), first.json());
+    let other = send("one", "# B").await;
+    assert_eq!(other.code(), "idempotency_mismatch");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_could_only_die_is_refused_at_the_door() {
+    let server = Server::start().await;
+    let table = [
+        (
+            "media_type",
+            json!("text/plain; charset=klingon"),
+            "charset",
+        ),
+        ("content_url", json!("https://x/y"), "blob"),
+    ];
+    for (field, value, word) in table {
+        let mut event = event("door.md");
+        event[field] = value;
+        if field == "content_url" {
+            event["content"] = Value::Null;
+        }
+        let answer = server.post("/v1/documents", &event).await;
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (400, "invalid"),
+            "{field}"
+        );
+        assert!(answer.body.contains(word), "{}", answer.body);
+    }
+}
+
+/// The report of a change goes with the compaction once an acceptance is behind it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_acceptance_says_what_may_be_on_its_way_before_it() {
+    let server = Server::start().await;
+    let publish = async |version: u64| {
+        let mut event = event("passing.md");
+        event["version"] = json!(version);
+        event["document_id"] = json!("passing");
+        assert_eq!(server.post("/v1/documents", &event).await.status, 202);
+        let report = server.kept.last_report().await;
+        assert_eq!((report.version, report.state), (version, State::Accepted));
+        report.passed
+    };
+    assert_eq!(publish(5).await, None, "nothing was before it");
+    assert_eq!(
+        publish(6).await,
+        Some(5),
+        "nobody knows yet what becomes of it"
+    );
+    server.kept.report("passing", 6, State::Indexed).await;
+    assert_eq!(publish(7).await, Some(6));
+    server.kept.report("passing", 7, State::Chunking).await;
+    assert_eq!(publish(8).await, Some(7));
+}
+
+/// Who numbers versions can delete between two of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_has_a_version_of_the_producers() {
+    let server = Server::start().await;
+    let publish = async |version: u64| {
+        let mut event = event("numbered.md");
+        event["version"] = json!(version);
+        event["document_id"] = json!("numbered");
+        server.post("/v1/documents", &event).await
+    };
+    let delete = async |query: &str| {
+        let path = format!("/v1/documents/numbered{query}");
+        server.send("DELETE", &path, &[], b"").await
+    };
+    assert_eq!(publish(5).await.status, 202);
+    let late = delete("?version=5").await;
+    assert_eq!((late.status, late.code().as_str()), (409, "conflict"));
+    let deleted = delete("?version=6").await;
+    assert_eq!(
+        (deleted.status, deleted.json()["version"].as_u64()),
+        (202, Some(6))
+    );
+    assert_eq!(publish(6).await.status, 409);
+    assert_eq!(publish(7).await.status, 202);
+    assert_eq!(delete("?verson=8").await.status, 400);
 }
 
 /// As monitors and `curl -I` ask.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use tributary_query_api::http::documents::Accepted;
-use tributary_schemas::DocumentState;
+use tributary_schemas::{DocumentState, Error, ErrorKind};
 
 use crate::args::{Documents, Global, Output, Service};
 use crate::client::{Client, require, segment};
@@ -43,9 +43,12 @@ pub fn run(global: &Global, config: &Config, verb: Documents) -> Result<Outcome>
             wait_seconds,
             output,
         } => reconcile::run(&client, wait_seconds, output),
-        Documents::Delete { ids, wait, output } => {
-            delete(&client, &ids, wait || client.is_local(), output)
-        }
+        Documents::Delete {
+            ids,
+            version,
+            wait,
+            output,
+        } => delete(&client, &ids, version, wait || client.is_local(), output),
     }?;
     client.close()?;
     Ok(outcome)
@@ -56,11 +59,23 @@ fn path_of(name: &str) -> String {
     format!("/v1/documents/{}", segment(name))
 }
 
-fn delete(client: &Client, names: &[String], wait: bool, output: Output) -> Result<Outcome> {
+fn delete(
+    client: &Client,
+    names: &[String],
+    version: Option<u64>,
+    wait: bool,
+    output: Output,
+) -> Result<Outcome> {
+    if version.is_some() && names.len() > 1 {
+        let what = "--version is for one document: versions are per document";
+        return Err(Error::new(ErrorKind::Invalid, what)
+            .with_hint("delete them one after the other, each with its version")
+            .into());
+    }
     let mut rows = Vec::new();
     for name in names {
         require(name, "a document id")?;
-        let row = delete_one(client, name, wait)?;
+        let row = delete_one(client, name, version, wait)?;
         rows.push(row);
     }
     let refused = rows
@@ -72,8 +87,10 @@ fn delete(client: &Client, names: &[String], wait: bool, output: Output) -> Resu
 }
 
 /// What became of one of them, as it is printed.
-fn delete_one(client: &Client, name: &str, wait: bool) -> Result<Value> {
-    Ok(match client.delete::<Accepted>(&path_of(name)) {
+fn delete_one(client: &Client, name: &str, version: Option<u64>, wait: bool) -> Result<Value> {
+    let query = version.map(|version| format!("?version={version}"));
+    let path = path_of(name) + query.as_deref().unwrap_or_default();
+    Ok(match client.delete::<Accepted>(&path) {
         Ok(accepted) if wait => gone(client, name, &accepted)?,
         Ok(accepted) => json!({
             "name": name,
