@@ -243,10 +243,11 @@ fn in_columns(row: &[String], widths: &[usize]) -> String {
     format!("{}\n", line.trim_end())
 }
 
-/// The beginning of a text, on one line, with `…` if something was cut.
+/// The beginning of a text, on one line, with `…` if something was cut. It commands no terminal: bars
+/// show it as it is.
 pub fn shorten(text: &str, characters: usize) -> String {
     let is_line_end = |sign: char| matches!(sign, '\n' | '\r');
-    let text = text.replace(is_line_end, " ");
+    let text = visible(&text.replace(is_line_end, " "), true).into_owned();
     if text.chars().count() <= characters {
         return text;
     }
@@ -271,6 +272,7 @@ mod tests {
     #[test]
     fn what_is_shortened_stands_on_one_line() {
         assert_eq!(shorten("a\r\nb", 9), "a  b");
+        assert_eq!(shorten("\u{1b}]0;x\u{7}q.md", 9), "\u{fffd}]0;x\u{fffd}q.…");
         assert_eq!(shorten("为什么\n没有", 4), "为什么…");
     }
 

@@ -194,6 +194,25 @@ pub fn block_on<T, E: Into<anyhow::Error>>(work: impl Future<Output = Result<T, 
     outcome.map_err(Into::into)
 }
 
+/// Stages that nobody runs: this process has the embedded stores for itself and leaves them out.
+pub fn left_out(config: &Config, services: &[Service]) -> Vec<String> {
+    let is_stage = |service: &Service| *service != Service::Query;
+    let is_left_out = |service: &Service| is_stage(service) && !services.contains(service);
+    let left_out = Service::ALL.into_iter().filter(is_left_out);
+    match config.store.access() {
+        Access::Alone => left_out.map(|service| service.to_string()).collect(),
+        Access::Shared => Vec::new(),
+    }
+}
+
+/// What is said of them.
+pub fn not_run(left_out: &[String]) -> String {
+    format!(
+        "not run by any process: {}; the embedded stores are this one's alone, and what is published waits",
+        left_out.join(", ")
+    )
+}
+
 /// The runtime that services run on. Threads for blocking work are kept for a while: where no
 /// thread can be made any more, tokio panics unless it has one.
 pub fn runtime() -> Result<tokio::runtime::Runtime> {

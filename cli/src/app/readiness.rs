@@ -20,7 +20,7 @@ use tributary_store::parts;
 use tributary_store::work::Work;
 
 use super::external_metrics::KnownServices;
-use super::{Parts, confinement};
+use super::{Parts, confinement, left_out, not_run};
 use crate::args::Service;
 use crate::config::Config;
 use crate::print;
@@ -52,6 +52,8 @@ pub struct Readiness {
     embedded: Vec<&'static str>,
     minimum_free_bytes: u64,
     answers_queries: bool,
+    /// Stages that nobody runs.
+    left_out: Vec<String>,
     /// Where documents are converted.
     conversion: Option<Arc<ConversionPool>>,
     last: Mutex<Option<(Instant, Vec<Check>)>>,
@@ -73,6 +75,7 @@ impl Readiness {
             embedded: config.store.embedded_parts(),
             minimum_free_bytes: config.store.minimum_free_bytes,
             answers_queries: services.contains(&Service::Query),
+            left_out: left_out(config, services),
             conversion: services
                 .contains(&Service::Ingest)
                 .then(|| Arc::clone(&parts.conversion)),
@@ -142,7 +145,7 @@ impl Readiness {
             index,
             blobs,
             folder,
-            stages(&self.holds.held()),
+            stages(&self.holds.held(), &self.left_out),
             self.models(),
         ];
         let chat = chat(&self.chat, &self.work, self.documents_waiting);
@@ -298,8 +301,8 @@ fn external_steps(services: &KnownServices) -> Option<Check> {
     })
 }
 
-/// What stages of this process wait for.
-fn stages(held: &[Held]) -> Check {
+/// What stages of this process wait for, and which ones nobody runs.
+fn stages(held: &[Held], left_out: &[String]) -> Check {
     let long = held.iter().filter(|held| held.waited >= PATIENCE);
     let waiting: Vec<String> = long
         .map(|held| {
@@ -317,6 +320,14 @@ fn stages(held: &[Held]) -> Check {
         detail: "none is held up".to_owned(),
         hint: None,
     };
+    if check.ok && !left_out.is_empty() {
+        let hint = "start `tributary run` without --services; processes with a part of them share Kafka and Elasticsearch";
+        return Check {
+            detail: not_run(left_out),
+            hint: Some(hint.to_owned()),
+            ..check
+        };
+    }
     if check.ok {
         return check;
     }
@@ -496,10 +507,13 @@ mod tests {
             reason: "refused".into(),
         };
         assert!(
-            stages(&[]).ok && stages(&[held(1)]).ok,
+            stages(&[], &[]).ok && stages(&[held(1)], &[]).ok,
             "a moment is no reason to be taken out of service"
         );
-        let check = stages(&[held(61)]);
+        let left_out = ["chunk".to_owned()];
+        let check = stages(&[], &left_out);
+        assert!(check.ok && check.detail.contains("chunk"), "{check:?}");
+        let check = stages(&[held(61)], &left_out);
         assert_eq!(
             (check.ok, check.detail.as_str()),
             (false, "index has waited for 61 s: refused")

@@ -78,7 +78,7 @@ or with its address:
   {\"mcpServers\": {\"tributary\": {\"command\": \"tributary\", \"args\": [\"mcp\", \"--server\", \"http://127.0.0.1:7470\"]}}}
 
 Tools: search, ask, get_document, get_section, list_knowledge_sets, get_table,
-query_table, search_code. More: docs/agents.md";
+query_table, search_code, judge_answer. More: docs/agents.md";
 
 /// A knowledge base: documents in through a log, questions answered in three tiers.
 #[derive(Debug, Parser)]

@@ -40,6 +40,10 @@ pub fn run(_: &Global, config: &Config, run: &Run) -> Result<Outcome> {
             services.join(", "),
             config.store.data_folder
         ));
+        let left_out = app::left_out(config, &run.services);
+        if !left_out.is_empty() {
+            print::note(&format!("warning: {}", app::not_run(&left_out)));
+        }
         if let Some(url) = app.url().map(str::to_owned) {
             say_who_may_call(config, run.services.contains(&Service::Query))?;
             warn_without_tls(config, run);

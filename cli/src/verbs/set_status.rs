@@ -6,6 +6,7 @@ use tributary_schemas::set_status::{SetCost, SetDocuments, SetStatus, SetStatusL
 use crate::args::{Global, Output, Service};
 use crate::client::{Client, segment};
 use crate::config::Config;
+use crate::names;
 use crate::print::{self, Outcome};
 
 /// One set, or all.
@@ -97,7 +98,8 @@ fn described(head: &str, documents: &SetDocuments) -> String {
     ];
     lines.extend(documents.failures.iter().map(|failure| {
         let (source, path) = (&failure.source, &failure.source_path);
-        format!("  failed: {source}/{path}: {}", failure.reason)
+        let name = names::of(source, path, &failure.document_id);
+        format!("  failed: {name}: {}", failure.reason)
     }));
     let more = failed.saturating_sub(documents.failures.len() as u64);
     if more > 0 {

@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use super::same_file::listed;
 use super::{Published, REFUSED, UNCONFIRMED};
+use crate::print;
+
+/// Characters of a path that are shown.
+const LONGEST_PATH: usize = 1024;
 
 /// A line for each reason: what holds for many is said once.
 pub fn lines(documents: &[Published]) -> Vec<String> {
@@ -16,7 +20,7 @@ pub fn lines(documents: &[Published]) -> Vec<String> {
         }
     }
     let line = |((state, reason), paths): ((&str, &str), Vec<&str>)| match paths.as_slice() {
-        [path] => format!("{state:8} {path}: {reason}"),
+        [path] => format!("{state:8} {}: {reason}", print::shorten(path, LONGEST_PATH)),
         several => format!(
             "{state:8} {} documents ({}): {reason}",
             several.len(),
