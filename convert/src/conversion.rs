@@ -1,5 +1,6 @@
 //! The way of a document: detection, the converter of its format, pictures, title.
 
+use tributary_schemas::charset::charset_of;
 use tributary_schemas::{Error, ErrorKind, Result, error};
 
 use crate::config::Config;
@@ -12,8 +13,6 @@ use crate::sheets::{csv, spreadsheet};
 use crate::slides::slide_images::Drawing;
 use crate::slides::{SlideFormat, ppt, pptx};
 use crate::text::{markdown, notebook, plain, rst, structured};
-use tributary_schemas::charset::charset_of;
-
 use crate::text_encoding::{as_named, note_encoding};
 use crate::titles::finish_title;
 use crate::web::{epub, html};

@@ -227,6 +227,7 @@ impl RelevanceConfig {
     fn are_numbers(&self) -> bool {
         let all = [
             &self.with_vectors,
+            &self.across_scripts,
             &self.keywords_alone,
             &self.with_reranker,
         ];
