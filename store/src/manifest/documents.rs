@@ -29,6 +29,9 @@ use crate::generations::chunk_group;
 use crate::search_index::{GenerationStatus, IndexedDocument, SharedSearchIndex};
 use crate::set_costs::SetCosts;
 
+/// Longest wait for reports about a document before one of its versions is accepted.
+const PASSED_WAIT: Duration = Duration::from_secs(2);
+
 /// Each may take a second of a core where there are millions of documents.
 const LISTINGS_AT_ONCE: usize = 2;
 /// How long it is taken for true which generation of the index serves.
@@ -504,8 +507,10 @@ impl Documents {
     /// content for unchanged that an earlier change or deletion is about to take away.
     async fn passed(&self, header: &DocumentHeader) -> Option<u64> {
         self.table.get(&header.document_id)?;
-        if let Err(error) = self.table.catch_up(&self.topics).await {
-            tracing::warn!(%error, "what is on its way of a document is taken from earlier reports");
+        let read = tokio::time::timeout(PASSED_WAIT, self.table.catch_up(&self.topics));
+        if !matches!(read.await, Ok(Ok(()))) {
+            // Not known, so it is not taken for unchanged.
+            return header.version.checked_sub(1);
         }
         let row = self.table.get(&header.document_id)?;
         let on_its_way = match row.latest.state.is_final() || row.latest.version >= header.version {
