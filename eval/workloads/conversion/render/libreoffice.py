@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import tempfile
 
+from sources import nested
+
 NAMES = {"office": "office", "text": "text", "table": "table", "style": "style", "draw": "drawing", "fo": "xsl-fo-compatible", "svg": "svg-compatible"}
 NAMESPACES = " ".join(f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for short, name in NAMES.items()) + ' xmlns:xlink="http://www.w3.org/1999/xlink"'
 EXPORT = 'pdf:writer_pdf_Export:{"UseTaggedPDF":{"type":"boolean","value":"true"},"ExportBookmarks":{"type":"boolean","value":"true"}}'
@@ -27,12 +29,12 @@ def render(blocks, title, look, numbers, out):
 
 
 def page(blocks, title, look, numbers):
-    writer, before = Writer(look), iter(numbers)
+    writer, before = Writer(), iter(numbers)
     body = []
     for is_list, group in itertools.groupby(blocks, lambda block: block["kind"] == "item"):
         body += [writer.list(list(group), 0)] if is_list else [writer.one(block, before) for block in group]
     return (f'<?xml version="1.0" encoding="UTF-8"?><office:document {NAMESPACES} office:version="1.2" office:mimetype="application/vnd.oasis.opendocument.text">'
-            f'<office:styles>{styles(look)}</office:styles><office:automatic-styles>{automatic(look)}{"".join(writer.columns)}</office:automatic-styles>{master(look)}'
+            f'<office:styles>{styles(look)}</office:styles><office:automatic-styles>{automatic(look)}</office:automatic-styles>{master(look)}'
             f'<office:body><office:text>{"".join(body)}</office:text></office:body></office:document>')
 
 
@@ -108,8 +110,8 @@ def master(look):
 
 
 class Writer:
-    def __init__(self, look):
-        self.look, self.columns, self.notes, self.tables = look, [], 0, 0
+    def __init__(self):
+        self.notes, self.tables = 0, 0
 
     def one(self, block, before):
         match block["kind"]:
@@ -124,16 +126,12 @@ class Writer:
                 return self.table(block["rows"])
 
     def list(self, group, depth):
-        out, index = [], 0
+        out = []
         name = "L1" if group[0]["number"] is None else "L2"
-        while index < len(group):
-            inner = index + 1
-            while inner < len(group) and group[inner]["depth"] > depth:
-                inner += 1
-            below = self.list(group[index + 1:inner], depth + 1) if inner > index + 1 else ""
-            start = f' text:start-value="{group[index]["number"]}"' if group[index]["number"] is not None else ""
-            out.append(f'<text:list-item{start}><text:p text:style-name="Standard">{self.runs(group[index]["runs"])}</text:p>{below}</text:list-item>')
-            index = inner
+        for item, deeper in nested(group, depth):
+            below = self.list(deeper, depth + 1) if deeper else ""
+            start = f' text:start-value="{item["number"]}"' if item["number"] is not None else ""
+            out.append(f'<text:list-item{start}><text:p text:style-name="Standard">{self.runs(item["runs"])}</text:p>{below}</text:list-item>')
         return f'<text:list text:style-name="{name}">{"".join(out)}</text:list>'
 
     def table(self, rows):

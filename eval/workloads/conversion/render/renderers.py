@@ -13,6 +13,7 @@ import weasyprint
 
 import libreoffice
 import xelatex
+from sources import nested
 
 PLAIN = {"page": "a4", "size": 10.5, "columns": 1, "font": "serif", "headings": "large", "numbered": False, "borders": "all", "head": True, "justify": False, "direction": "ltr"}
 LOOKS = {
@@ -150,15 +151,11 @@ def html_block(block, before, notes):
 
 
 def html_list(items, depth, notes):
-    out, index = [], 0
-    while index < len(items):
-        inner = index + 1
-        while inner < len(items) and items[inner]["depth"] > depth:
-            inner += 1
-        below = html_list(items[index + 1:inner], depth + 1, notes) if inner > index + 1 else ""
-        value = f" value={items[index]['number']}" if items[index]["number"] is not None else ""
-        out.append(f"<li{value}>{html_runs(items[index]['runs'], notes)}{below}</li>")
-        index = inner
+    out = []
+    for item, deeper in nested(items, depth):
+        below = html_list(deeper, depth + 1, notes) if deeper else ""
+        value = f" value={item['number']}" if item["number"] is not None else ""
+        out.append(f"<li{value}>{html_runs(item['runs'], notes)}{below}</li>")
     name = "ul" if items[0]["number"] is None else "ol"
     return f"<{name}>{''.join(out)}</{name}>"
 
@@ -226,15 +223,11 @@ def typst_block(block, before):
 
 
 def typst_list(items, depth):
-    out, index = [], 0
+    out = []
     is_ordered = items[0]["number"] is not None
-    while index < len(items):
-        inner = index + 1
-        while inner < len(items) and items[inner]["depth"] > depth:
-            inner += 1
-        below = f"#{typst_list(items[index + 1:inner], depth + 1)}" if inner > index + 1 else ""
-        out.append(f"[{typst_runs(items[index]['runs'])}{below}]")
-        index = inner
+    for item, deeper in nested(items, depth):
+        below = f"#{typst_list(deeper, depth + 1)}" if deeper else ""
+        out.append(f"[{typst_runs(item['runs'])}{below}]")
     start = f"start: {items[0]['number']}, " if is_ordered else ""
     return f"{'enum' if is_ordered else 'list'}({start}{', '.join(out)})"
 

@@ -24,6 +24,17 @@ def plain(runs):
     return "".join(text for style, text in runs if style != "note")
 
 
+def nested(items, depth=0):
+    """Each item of a list at this depth, with the deeper ones that follow it."""
+    index = 0
+    while index < len(items):
+        inner = index + 1
+        while inner < len(items) and items[inner]["depth"] > depth:
+            inner += 1
+        yield items[index], items[index + 1:inner]
+        index = inner
+
+
 def part(name):
     """`look` for the third of names that may be looked at, `scored` for the rest, which nobody looks at."""
     return "look" if hashlib.sha256(name.encode()).digest()[0] % 3 == 0 else "scored"

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from sources import plain
+from sources import nested, plain
 
 CJK = "WenQuanYi Zen Hei"
 SPECIAL = {"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_", "^": r"\textasciicircum{}",
@@ -120,17 +120,13 @@ def table(rows, look):
 
 
 def items(group, depth):
-    out, index = [], 0
+    out = []
     name = "itemize" if group[0]["number"] is None else "enumerate"
-    while index < len(group):
-        inner = index + 1
-        while inner < len(group) and group[inner]["depth"] > depth:
-            inner += 1
-        below = items(group[index + 1:inner], depth + 1) if inner > index + 1 else ""
-        number = group[index]["number"]
+    for item, deeper in nested(group, depth):
+        below = items(deeper, depth + 1) if deeper else ""
+        number = item["number"]
         label = f"[{number}.]" if name == "enumerate" and number is not None else ""
-        out.append(rf"\item{label} {runs(group[index]['runs'])}{below}")
-        index = inner
+        out.append(rf"\item{label} {runs(item['runs'])}{below}")
     return rf"\begin{{{name}}}" + "\n".join(out) + rf"\end{{{name}}}"
 
 
