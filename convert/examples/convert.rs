@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use tributary_convert::Job;
 use tributary_convert::limits::Limits;
+use tributary_convert::pages;
 
 fn main() -> ExitCode {
     let Some(path) = std::env::args().nth(1) else {
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
         });
     match converted {
         Ok(converted) => {
-            print!("{}", converted.markdown);
+            print!("{}", pages::take_out(&pages::mark(&converted.markdown)).0);
             if std::env::args().any(|argument| argument == "--verbose") {
                 eprintln!(
                     "{:?} {} {} {:?} {} images",

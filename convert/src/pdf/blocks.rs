@@ -90,13 +90,36 @@ pub(super) struct Item {
     pub paragraph: Option<Box<Paragraph>>,
 }
 
-/// The blocks of lines that stand below each other.
-pub(super) fn blocks(lines: &[Line], statistics: &Statistics) -> Vec<Block> {
+/// The edges of the text of a region, in points.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edges {
+    left: f32,
+    right: f32,
+}
+
+impl Edges {
+    /// Of lines; of none they enclose nothing.
+    pub(super) fn of(lines: &[Line]) -> Self {
+        Self::of_all(&lines.iter().collect::<Vec<_>>())
+    }
+
+    fn of_all(lines: &[&Line]) -> Self {
+        let area = Area::around(lines.iter().map(|line| line.area)).unwrap_or_default();
+        Self {
+            left: area.left,
+            right: usual_right(lines).unwrap_or(area.right),
+        }
+    }
+}
+
+/// The blocks of lines that stand below each other. `around` are the edges of the region that they
+/// are a part of: what stands between two tables may be short lines alone.
+pub(super) fn blocks(lines: &[Line], around: Edges, statistics: &Statistics) -> Vec<Block> {
     let lines: Vec<&Line> = lines
         .iter()
         .filter(|line| !line.text.trim().is_empty())
         .collect();
-    let region = Region::of(&lines);
+    let region = Region::of(&lines, around);
     let are_code = code::lines_of(&lines, statistics);
     let mut groups: Vec<Group> = Vec::new();
     for (line, is_code) in lines.into_iter().zip(are_code) {
@@ -143,11 +166,11 @@ struct Region {
 }
 
 impl Region {
-    fn of(lines: &[&Line]) -> Self {
-        let area = Area::around(lines.iter().map(|line| line.area)).unwrap_or_default();
+    fn of(lines: &[&Line], around: Edges) -> Self {
+        let own = Edges::of_all(lines);
         let region = Self {
-            right: usual_right(lines).unwrap_or(area.right),
-            left: area.left,
+            right: own.right.max(around.right),
+            left: own.left.min(around.left),
             step: 1.35,
         };
         let pairs = || {

@@ -5,6 +5,7 @@
 //! common lines is a table or a form, not columns, and is left whole.
 
 use super::geometry::Area;
+use super::ruled::Enclosed;
 use super::segments::Segment;
 use super::tables::Table;
 use crate::escape::is_wide;
@@ -33,6 +34,8 @@ pub(super) enum Item {
     Text(Segment),
     /// A table that was found by its lines.
     Table(Table),
+    /// Text that is read by itself.
+    Enclosed(Enclosed),
 }
 
 impl Item {
@@ -41,6 +44,7 @@ impl Item {
         match self {
             Self::Text(segment) => segment.area,
             Self::Table(table) => table.area,
+            Self::Enclosed(text) => text.area,
         }
     }
 }
@@ -221,7 +225,7 @@ impl Side {
             side.right = side.right.max(area.right);
             match item {
                 Item::Text(segment) => side.add_text(segment),
-                Item::Table(_) => {
+                Item::Table(_) | Item::Enclosed(_) => {
                     side.pieces += 3.0;
                     side.characters += 3.0 * PROSE_CHARACTERS;
                     side.baselines

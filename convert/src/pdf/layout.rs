@@ -4,7 +4,7 @@
 use tributary_schemas::Result;
 
 use super::aligned::{self, Part};
-use super::blocks::{self, Block};
+use super::blocks::{self, Block, Edges};
 use super::columns::{self, Item};
 use super::lines;
 use super::page_text::{Layer, PageText};
@@ -45,18 +45,19 @@ fn layer_blocks(
             .iter()
             .filter_map(|segment| lines::line(std::slice::from_ref(segment)))
             .collect();
-        blocks.extend(blocks::blocks(&lines, statistics));
+        blocks.extend(blocks::blocks(&lines, Edges::of(&lines), statistics));
         return Ok(());
     }
     let (mut tables, segments) = tables::take(layer.segments, &layer.rules);
-    let (ruled, segments) = ruled::take(segments, &layer.rules);
-    tables.extend(ruled);
-    let (wrapped, segments) = wrapped::take(segments);
+    let ruled = ruled::take(segments, &layer.rules);
+    tables.extend(ruled.tables);
+    let (wrapped, segments) = wrapped::take(ruled.rest);
     tables.extend(wrapped);
     let items = segments
         .into_iter()
         .map(Item::Text)
         .chain(tables.into_iter().map(Item::Table))
+        .chain(ruled.enclosed.into_iter().map(Item::Enclosed))
         .collect();
     for region in columns::regions(items) {
         limits.check_time()?;
@@ -67,36 +68,66 @@ fn layer_blocks(
 
 /// A region from top to bottom: the text between its tables, and the tables.
 fn region_blocks(region: Vec<Item>, statistics: &Statistics, blocks: &mut Vec<Block>) {
+    let writer = Writer {
+        edges: edges(&region),
+        statistics,
+    };
     let mut text: Vec<Segment> = Vec::new();
     for item in region {
         match item {
             Item::Text(segment) => text.push(segment),
             Item::Table(table) => {
-                text_blocks(std::mem::take(&mut text), statistics, blocks);
+                writer.text(std::mem::take(&mut text), blocks);
                 blocks.push(Block::Table(table));
             }
-        }
-    }
-    text_blocks(text, statistics, blocks);
-}
-
-fn text_blocks(segments: Vec<Segment>, statistics: &Statistics, blocks: &mut Vec<Block>) {
-    for part in wrapped::parts(segments) {
-        match part {
-            wrapped::Part::Text(segments) => aligned_blocks(segments, statistics, blocks),
-            wrapped::Part::Table(table) => blocks.push(Block::Table(cleaned(table))),
-        }
-    }
-}
-
-fn aligned_blocks(segments: Vec<Segment>, statistics: &Statistics, blocks: &mut Vec<Block>) {
-    for part in aligned::parts(lines::rows(segments)) {
-        match part {
-            Part::Rows(rows) => {
-                let lines: Vec<_> = rows.iter().flat_map(|row| lines::parted(row)).collect();
-                blocks.extend(blocks::blocks(&lines, statistics));
+            Item::Enclosed(enclosed) => {
+                writer.text(std::mem::take(&mut text), blocks);
+                let inside = enclosed.text.into_iter().map(Item::Text).collect();
+                for region in columns::regions(inside) {
+                    region_blocks(region, statistics, blocks);
+                }
             }
-            Part::Table(table) => blocks.push(Block::Table(cleaned(table))),
+        }
+    }
+    writer.text(text, blocks);
+}
+
+/// The edges of all text of a region, whatever tables part it.
+fn edges(region: &[Item]) -> Edges {
+    let text = region.iter().filter_map(|item| match item {
+        Item::Text(segment) => Some(segment.clone()),
+        Item::Table(_) | Item::Enclosed(_) => None,
+    });
+    let rows = lines::rows(text.collect());
+    let lines: Vec<_> = rows.iter().filter_map(|row| lines::line(row)).collect();
+    Edges::of(&lines)
+}
+
+/// Makes blocks of the text of a region.
+struct Writer<'a> {
+    edges: Edges,
+    statistics: &'a Statistics,
+}
+
+impl Writer<'_> {
+    fn text(&self, segments: Vec<Segment>, blocks: &mut Vec<Block>) {
+        for part in wrapped::parts(segments) {
+            match part {
+                wrapped::Part::Text(segments) => self.aligned(segments, blocks),
+                wrapped::Part::Table(table) => blocks.push(Block::Table(cleaned(table))),
+            }
+        }
+    }
+
+    fn aligned(&self, segments: Vec<Segment>, blocks: &mut Vec<Block>) {
+        for part in aligned::parts(lines::rows(segments)) {
+            match part {
+                Part::Rows(rows) => {
+                    let lines: Vec<_> = rows.iter().flat_map(|row| lines::parted(row)).collect();
+                    blocks.extend(blocks::blocks(&lines, self.edges, self.statistics));
+                }
+                Part::Table(table) => blocks.push(Block::Table(cleaned(table))),
+            }
         }
     }
 }

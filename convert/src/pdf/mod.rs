@@ -29,6 +29,7 @@ mod lines;
 mod links;
 mod lists;
 mod markers;
+mod over_pages;
 mod own_rows;
 mod page_image;
 mod page_text;
@@ -64,10 +65,10 @@ pub use library::{
 };
 
 /// Name and version with PDFium; the version grows with every change of the output.
-pub(crate) const NAME: &str = "pdf/6";
+pub(crate) const NAME: &str = "pdf/7";
 
 /// Name and version where tags told the text of a page at least.
-pub(crate) const TAGGED_NAME: &str = "pdf-tagged/3";
+pub(crate) const TAGGED_NAME: &str = "pdf-tagged/4";
 
 /// Name and version of the built-in reader.
 pub(crate) const BUILTIN_NAME: &str = "pdf-builtin/1";
@@ -270,6 +271,7 @@ fn page_blocks(
 ) -> Result<Vec<Vec<blocks::Block>>> {
     let (mut blocks, statistics) = layout_pages(pages, bounds)?;
     headings::mark(&mut blocks, &statistics, &document.bookmarks());
+    over_pages::mark(&mut blocks);
     Ok(blocks)
 }
 

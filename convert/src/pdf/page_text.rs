@@ -41,6 +41,9 @@ pub(super) struct PageText {
     pub layers: Vec<Layer>,
     /// The text that the page's tags tell, in their order; empty if geometry reads the page.
     pub told: Vec<Told>,
+    /// Width and height of the page as most of its text is turned, in points.
+    pub width: f32,
+    pub height: f32,
     /// Lines of running heads and feet that its tags leave out.
     pub running: Vec<String>,
     /// Characters that are read.
@@ -99,10 +102,8 @@ impl<'a> Reader<'a> {
         if found.visible == 0 || found.are_garbage() {
             return Ok(PageText::default());
         }
-        let tagged = tree.and_then(|tree| {
-            let height = height(&found.glyphs, page_box);
-            self.structure.page(&tree, &found, height)
-        });
+        let (width, height) = size(&found.glyphs, page_box);
+        let tagged = tree.and_then(|tree| self.structure.page(&tree, &found, height));
         let whole = |found: &Characters| {
             let layers = layers(page, page_box, found, self.bounds)?;
             Ok(PageText::of(layers))
@@ -123,6 +124,8 @@ impl<'a> Reader<'a> {
             running: tagged.running,
             characters: visible,
             has_text: true,
+            width,
+            height,
             ..whole(&found)?
         })
     }
@@ -141,8 +144,12 @@ impl PageText {
             && layers
                 .first()
                 .is_some_and(|layer| layer.rules.largest_picture > SCAN_SHARE);
+        let size = layers.first().map(|layer| (layer.width, layer.height));
+        let (width, height) = size.unwrap_or_default();
         Self {
             layers,
+            width,
+            height,
             characters,
             has_text: characters > 0 && !is_scan,
             ..Self::default()
@@ -206,14 +213,14 @@ pub(super) fn directions(glyphs: &[Glyph]) -> Vec<Option<u8>> {
         .collect()
 }
 
-/// Height of the page in points as most of its text is turned.
-fn height(glyphs: &[Glyph], page_box: [f32; 4]) -> f32 {
+/// Width and height of the page in points as most of its text is turned.
+fn size(glyphs: &[Glyph], page_box: [f32; 4]) -> (f32, f32) {
     let usual = directions(glyphs).into_iter().next().flatten();
     let turn = Turn {
         quarters: usual.unwrap_or(0),
         page: page_box,
     };
-    turn.size().1
+    turn.size()
 }
 
 /// Left, bottom, right, top of the visible page.

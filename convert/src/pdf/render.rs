@@ -2,6 +2,7 @@
 
 use super::blocks::{Block, Item};
 use super::lists;
+use super::tables::Table;
 use super::unicode;
 use crate::escape::{escape_starts, fenced, needs_escape};
 use crate::table::{push_row, push_rule, ready_cell};
@@ -40,7 +41,7 @@ pub(super) fn page(blocks: &[Block], addresses: &[String]) -> String {
                 out.push('\n');
             }
             Block::Item(item) => out.push_str(&lists.item(item, addresses)),
-            Block::Table(table) => write_table(&table.rows, addresses, &mut out),
+            Block::Table(table) => write_table(table, addresses, &mut out),
             Block::Code(lines) => out.push_str(&fenced("", &lines.join("\n"))),
         }
     }
@@ -96,7 +97,9 @@ impl Lists {
     }
 }
 
-fn write_table(rows: &[Vec<String>], addresses: &[String], out: &mut String) {
+/// The rows of a table; where it goes on from the page before, without a rule below the first.
+fn write_table(table: &Table, addresses: &[String], out: &mut String) {
+    let rows = &table.rows;
     let width = rows.iter().map(Vec::len).max().unwrap_or(0);
     for (index, row) in rows.iter().enumerate() {
         let cell = |column: usize| row.get(column).map_or("", String::as_str);
@@ -104,7 +107,7 @@ fn write_table(rows: &[Vec<String>], addresses: &[String], out: &mut String) {
             (0..width).map(|column| ready_cell(&inline(cell(column), addresses))),
             out,
         );
-        if index == 0 {
+        if index == 0 && table.head_before.is_none() {
             push_rule(width, out);
         }
     }

@@ -14,6 +14,7 @@ use super::lines;
 use super::page_text::{MARGIN_SHARE, PageText};
 use super::segments::Segment;
 use super::statistics::Statistics;
+use super::structure::{self, Told};
 use super::tables;
 use super::unicode;
 use text::{PAGE_NAMES, PAGE_WORDS, pattern, without_page};
@@ -78,7 +79,7 @@ pub(super) fn remove(pages: &mut [PageText]) -> Vec<String> {
     for (index, (page, title)) in pages.iter_mut().zip(titles).enumerate() {
         let lines = zone_lines(page, title);
         let head = margin_head(&lines, index + 1, page).filter(|_| count < MINIMUM_PAGES);
-        for line in lines {
+        for line in lines.into_iter().filter(|line| !line.is_bound) {
             let keys = line.keys();
             let repeats = keys.iter().filter_map(|key| counts.get(key)).max();
             let repeats = repeats.copied().unwrap_or_default();
@@ -111,11 +112,12 @@ pub(super) fn remove(pages: &mut [PageText]) -> Vec<String> {
 /// Where the head of a page stands that no other page repeats: it is a line by itself above the text,
 /// as near to the edge of the page and in letters as small as the number of the page at the foot.
 fn margin_head(lines: &[ZoneLine], number: usize, page: &PageText) -> Option<f32> {
-    let height = page.layers.first()?.height;
+    let height = page.height;
     let is_foot = |line: &&ZoneLine| line.area.middle() > 0.5 * height && line.is_number_of(number);
     let foot = lines.iter().rev().find(is_foot)?;
     let margin = SAME_MARGIN * (height - foot.area.bottom);
-    let is_top = |line: &&ZoneLine| line.is_apart && line.area.middle() < 0.5 * height;
+    let is_top =
+        |line: &&ZoneLine| line.is_apart && !line.is_bound && line.area.middle() < 0.5 * height;
     let mut heads = lines.iter().filter(is_top);
     let head = heads.next().filter(|_| heads.next().is_none())?;
     let is_alike = head.area.top <= margin && head.size <= SAME_SIZE * foot.size;
@@ -149,8 +151,7 @@ impl TitleSize {
 fn title_sizes(pages: &[PageText]) -> Vec<TitleSize> {
     let usual = Statistics::of(pages);
     let of_page = |page: &PageText| {
-        let first = page.layers.first();
-        let is_slide = first.is_some_and(|layer| layer.width > SLIDE * layer.height);
+        let is_slide = page.width > SLIDE * page.height;
         let share = if is_slide { SLIDE_TITLE } else { PAGE_TITLE };
         TitleSize {
             size: share * usual.of_page(page).body_size.max(usual.body_size),
@@ -166,6 +167,7 @@ fn count_keys(pages: &[PageText], titles: &[TitleSize]) -> HashMap<Key, usize> {
     for (page, title) in pages.iter().zip(titles) {
         let keys: HashSet<Key> = zone_lines(page, *title)
             .into_iter()
+            .filter(|line| !line.is_bound)
             .flat_map(|line| line.keys())
             .collect();
         for key in keys {
@@ -187,7 +189,16 @@ struct ZoneLine {
     is_large: bool,
     /// One of few lines at the edge of the page with a gap to the text.
     is_apart: bool,
-    members: Vec<(f32, f32)>,
+    /// The tags of the page say that it is a heading, an item or the like.
+    is_bound: bool,
+    members: Vec<Member>,
+}
+
+/// Left edge and baseline of a run of text, by which it is found again.
+type Member = (f32, f32);
+
+fn member(segment: &Segment) -> Member {
+    (segment.area.left, segment.baseline)
 }
 
 impl ZoneLine {
@@ -226,32 +237,35 @@ impl ZoneLine {
     }
 }
 
-/// The outermost lines of the first layer.
+/// The outermost lines of the first layer and of what the tags of the page tell: some programs name
+/// running heads among the text.
 fn zone_lines(page: &PageText, title: TitleSize) -> Vec<ZoneLine> {
-    let Some(layer) = page.layers.first() else {
-        return Vec::new();
-    };
-    let zone = layer.height * MARGIN_SHARE;
+    let layer = page.layers.first();
+    let in_layer = layer.into_iter().flat_map(|layer| &layer.segments);
+    let segments: Vec<&Segment> = in_layer.chain(structure::segments(&page.told)).collect();
+    let height = page.height;
+    let zone = height * MARGIN_SHARE;
     // The head of a table that goes on over pages repeats too, and belongs to it. A grid as high as
     // the page is its frame.
-    let grids: Vec<_> = tables::places(&layer.rules)
+    let grids: Vec<_> = layer
         .into_iter()
-        .filter(|grid| grid.height() < MAXIMUM_GRID * layer.height)
+        .flat_map(|layer| tables::places(&layer.rules))
+        .filter(|grid| grid.height() < MAXIMUM_GRID * height)
         .collect();
     let side = |is_top: bool| -> Vec<ZoneLine> {
-        let is_inside = |segment: &&Segment| {
+        let is_inside = |segment: &&&Segment| {
             let is_near = if is_top {
                 segment.area.bottom < zone
             } else {
-                segment.area.top > layer.height - zone
+                segment.area.top > height - zone
             };
             is_near
                 && !grids
                     .iter()
                     .any(|grid| grid.contains(segment.area.centre(), segment.area.middle()))
         };
-        let inside: Vec<Segment> = layer.segments.iter().filter(is_inside).cloned().collect();
-        let rows = lines::rows(inside);
+        let inside = segments.iter().filter(is_inside);
+        let rows = lines::rows(inside.map(|segment| (*segment).clone()).collect());
         let skipped = if is_top {
             0
         } else {
@@ -273,8 +287,14 @@ fn zone_lines(page: &PageText, title: TitleSize) -> Vec<ZoneLine> {
     // Where a page has nothing else, its lines are its text.
     let apart = lines.iter().filter(|line| line.is_apart);
     let members: usize = apart.map(|line| line.members.len()).sum();
-    if layer.segments.len() < members + MINIMUM_TEXT {
+    let has_tables = page.told.iter().any(|told| told.segments().is_empty());
+    if segments.len() < members + MINIMUM_TEXT && !has_tables {
         lines.iter_mut().for_each(|line| line.is_apart = false);
+    }
+    let bound = page.told.iter().filter(|told| !told.is_text());
+    let bound: Vec<Member> = bound.flat_map(Told::segments).map(member).collect();
+    for line in &mut lines {
+        line.is_bound = line.members.iter().any(|member| bound.contains(member));
     }
     lines
 }
@@ -320,10 +340,7 @@ fn title_parts(row: Vec<Segment>, whole: &ZoneLine, title: TitleSize) -> Vec<Zon
 
 fn zone_line(row: &[Segment]) -> Option<ZoneLine> {
     let line = lines::line(row)?;
-    let members = row
-        .iter()
-        .map(|segment| (segment.area.left, segment.baseline))
-        .collect();
+    let members = row.iter().map(member).collect();
     let original = line
         .text
         .chars()
@@ -337,18 +354,17 @@ fn zone_line(row: &[Segment]) -> Option<ZoneLine> {
         size: line.size,
         is_large: false,
         is_apart: false,
+        is_bound: false,
         members,
     })
 }
 
 fn take(page: &mut PageText, line: &ZoneLine) {
+    let is_other = |segment: &Segment| !line.members.contains(&member(segment));
     if let Some(layer) = page.layers.first_mut() {
-        layer.segments.retain(|segment| {
-            !line
-                .members
-                .contains(&(segment.area.left, segment.baseline))
-        });
+        layer.segments.retain(is_other);
     }
+    page.told.retain_mut(|told| told.keep_text(is_other));
 }
 
 #[cfg(test)]

@@ -31,6 +31,9 @@ const MINIMUM_GAP: f32 = 0.5;
 /// One line of text of how many may cross a gap between columns: a merged cell.
 const CROSSING: usize = 8;
 
+/// Share of the width of the page's text up to which text between lines stands in a column of it.
+const WIDEST_ENCLOSED: f32 = 0.6;
+
 /// Most lines of a page that are searched, and rows of a table.
 const MAXIMUM_RULES: usize = 1000;
 
@@ -44,14 +47,36 @@ const MAXIMUM_LINES: usize = 4;
 /// One row of how many must have text that begins with a column that lies behind wide spaces only.
 const BEGINNING: usize = 3;
 
+/// Text between such lines that is no table that can be told, in a part of the page's width: what
+/// stands beside it has nothing to do with it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Enclosed {
+    /// From line to line.
+    pub area: Area,
+    pub text: Vec<Segment>,
+}
+
+/// The text of a page, apart by such lines.
+#[derive(Debug, Default)]
+pub(super) struct Parted {
+    pub tables: Vec<Table>,
+    pub enclosed: Vec<Enclosed>,
+    pub rest: Vec<Segment>,
+}
+
 /// Takes the text of such tables out of the segments.
-pub(super) fn take(segments: Vec<Segment>, rules: &Rules) -> (Vec<Table>, Vec<Segment>) {
-    let mut rest = segments;
-    let mut tables = Vec::new();
+pub(super) fn take(segments: Vec<Segment>, rules: &Rules) -> Parted {
+    let text = Area::around(segments.iter().map(|segment| segment.area));
+    let widest = WIDEST_ENCLOSED * text.map_or(0.0, Area::width);
+    let mut parted = Parted {
+        rest: segments,
+        ..Parted::default()
+    };
     if rules.horizontal.len() > MAXIMUM_RULES {
-        return (tables, rest);
+        return parted;
     }
-    for stack in stacks(&rules.horizontal, &rest) {
+    for stack in stacks(&rules.horizontal, &parted.rest) {
+        let rest = std::mem::take(&mut parted.rest);
         let edges = with_head(&stack, &rest);
         let (left, right) = (stack_left(&stack), stack_right(&stack));
         let (top, bottom) = (
@@ -67,13 +92,20 @@ pub(super) fn take(segments: Vec<Segment>, rules: &Rules) -> (Vec<Table>, Vec<Se
         let is_inside =
             |segment: &Segment| area.contains(segment.area.centre(), segment.area.middle());
         let (inside, outside): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_inside);
-        rest = outside;
+        parted.rest = outside;
         match between_rules(&inside, &edges).or_else(|| table(&inside, &edges)) {
-            Some(rows) => tables.push(Table { area, rows }),
-            None => rest.extend(inside),
+            Some(rows) => parted.tables.push(Table {
+                area,
+                rows,
+                ..Table::default()
+            }),
+            None if area.width() <= widest && columns(&pieces(&inside)).is_some() => {
+                parted.enclosed.push(Enclosed { area, text: inside });
+            }
+            None => parted.rest.extend(inside),
         }
     }
-    (tables, rest)
+    parted
 }
 
 fn stack_left(stack: &[Rule]) -> f32 {
@@ -354,16 +386,20 @@ mod tests {
             text_at("1 dB", 100.0, 64.0),
             text_at("What follows is text of its own.", 5.0, 90.0),
         ];
-        let (tables, rest) = take(segments.clone(), &rules(&[18.0, 50.0, 70.0]));
-        let rows: Vec<_> = tables.iter().flat_map(|table| table.rows.clone()).collect();
+        let found = take(segments.clone(), &rules(&[18.0, 50.0, 70.0]));
+        let rows: Vec<_> = found
+            .tables
+            .iter()
+            .flat_map(|table| table.rows.clone())
+            .collect();
         let wanted = [
             ["Name", "Value"],
             ["gain", "3 dB, as measured"],
             ["noise", "1 dB"],
         ];
         assert_eq!(rows, wanted);
-        assert_eq!(rest.len(), 1);
-        assert!(take(segments, &rules(&[18.0, 50.0])).0.is_empty());
+        assert_eq!(found.rest.len(), 1);
+        assert!(take(segments, &rules(&[18.0, 50.0])).tables.is_empty());
     }
 
     #[test]
@@ -371,6 +407,10 @@ mod tests {
         let segments: Vec<Segment> = (0..4)
             .map(|line| text_at(&"prose ".repeat(9), 5.0, 12.0 + 20.0 * line as f32))
             .collect();
-        assert!(take(segments, &rules(&[18.0, 38.0, 58.0])).0.is_empty());
+        assert!(
+            take(segments, &rules(&[18.0, 38.0, 58.0]))
+                .tables
+                .is_empty()
+        );
     }
 }

@@ -66,14 +66,23 @@ impl Segment {
         self.bold * 10 >= self.characters * 9 && self.characters > 0
     }
 
-    /// Whether all of it but wide characters, which often have no bold font, is bold.
+    /// Whether all of it but wide characters, which often have no bold font, and names of code is
+    /// bold.
     pub(super) fn is_bold_or_wide(&self) -> bool {
-        (self.bold + self.wide) * 10 >= self.characters * 9
+        (self.bold + self.wide + self.named()) * 10 >= self.characters * 9
     }
 
-    /// Whether all of it but wide characters is drawn aslant.
+    /// Whether all of it but these is drawn aslant.
     pub(super) fn is_italic_or_wide(&self) -> bool {
-        (self.italic + self.wide) * 10 >= self.characters * 9
+        (self.italic + self.wide + self.named()) * 10 >= self.characters * 9
+    }
+
+    /// Characters of the names of code in a text, which keep their font in a heading.
+    fn named(&self) -> usize {
+        match self.fixed * 2 <= self.characters {
+            true => self.fixed,
+            false => 0,
+        }
     }
 
     /// Whether all of it is as wide as high.

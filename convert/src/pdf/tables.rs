@@ -36,6 +36,18 @@ pub(super) struct Table {
     /// Rows of cells, all of one length; `\n` parts lines of a cell. A merged cell has its text in
     /// its first row and column.
     pub rows: Vec<Vec<String>>,
+    /// Whether the tags of the page say that the first row is its head; `None` of a table that no
+    /// tags tell.
+    pub is_head_told: Option<bool>,
+    /// The head of the table that it goes on with from the page before.
+    pub head_before: Option<Vec<String>>,
+}
+
+impl Table {
+    /// Its head: its first row, or that of the pages before.
+    pub(super) fn head(&self) -> Option<&Vec<String>> {
+        self.head_before.as_ref().or(self.rows.first())
+    }
 }
 
 /// Takes the text that stands in drawn tables out of the segments.
@@ -274,6 +286,7 @@ fn table(grid: &Grid, segments: &[Segment]) -> Option<Table> {
     is_table.then(|| Table {
         area: grid.area(),
         rows,
+        ..Table::default()
     })
 }
 

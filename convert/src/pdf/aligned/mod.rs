@@ -192,7 +192,11 @@ fn table(rows: &[Vec<Segment>]) -> Option<Table> {
     let area = Area::around(columns.iter().copied())?;
     let mut texts = texts(rows, &columns);
     tables::turn_if_right_to_left(&mut texts, rows.iter().flatten());
-    (texts.len() >= 2).then_some(Table { area, rows: texts })
+    (texts.len() >= 2).then_some(Table {
+        area,
+        rows: texts,
+        ..Table::default()
+    })
 }
 
 /// Whether rows that share columns are a table, by how many there are, how they line up and what

@@ -122,7 +122,8 @@ fn ranks(found: &[Found]) -> Vec<Rank> {
         sizes.iter().filter(is_below).count()
     };
     let depths = depths(found, tier, sizes.len());
-    let usual = usual_looks(found, tier, sizes.len());
+    let has_bold = has_bold(found);
+    let usual = usual_looks(found, has_bold, tier, sizes.len());
     let rank = |heading: &Found| {
         let (looks, tier) = (&heading.looks, tier(heading));
         if let Some([least, _, ..]) = depths.get(tier).map(Vec::as_slice) {
@@ -141,7 +142,7 @@ fn ranks(found: &[Found]) -> Vec<Rank> {
         }
         Rank {
             tier,
-            ..own_looks(looks)
+            ..own_looks(looks, has_bold)
                 .or_else(|| usual.get(tier).copied())
                 .unwrap_or_default()
         }
@@ -149,11 +150,18 @@ fn ranks(found: &[Found]) -> Vec<Rank> {
     found.iter().map(rank).collect()
 }
 
+/// Whether the Chinese letters of the document have a bold font, as far as its headings tell.
+fn has_bold(found: &[Found]) -> bool {
+    let is_bold = |looks: &Paragraph| looks.is_bold && looks.text.chars().any(is_wide);
+    found.iter().any(|heading| is_bold(&heading.looks))
+}
+
 /// Weight, capitals and slant of a heading; `None` of one in Chinese letters alone, which often have
-/// no such fonts.
-fn own_looks(looks: &Paragraph) -> Option<Rank> {
+/// no such fonts: programs slant what has no slanted font, but do not make it bold.
+fn own_looks(looks: &Paragraph, has_bold: bool) -> Option<Rank> {
     let has_letters = |letter: char| letter.is_alphabetic() && !is_wide(letter);
-    let is_known = looks.is_bold || looks.is_italic || looks.text.chars().any(has_letters);
+    let is_italic = looks.is_italic && has_bold;
+    let is_known = looks.is_bold || is_italic || looks.text.chars().any(has_letters);
     let is_capital = is_capitals(&looks.text) && looks.text.contains(' ');
     is_known.then_some(Rank {
         is_light: !(looks.is_bold || looks.is_bold_but_wide),
@@ -164,11 +172,16 @@ fn own_looks(looks: &Paragraph) -> Option<Rank> {
 }
 
 /// The looks that most headings of each tier have.
-fn usual_looks(found: &[Found], tier: impl Fn(&Found) -> usize, tiers: usize) -> Vec<Rank> {
+fn usual_looks(
+    found: &[Found],
+    has_bold: bool,
+    tier: impl Fn(&Found) -> usize,
+    tiers: usize,
+) -> Vec<Rank> {
     let mut known: Vec<Vec<Rank>> = vec![Vec::new(); tiers];
     for heading in found.iter().filter(|heading| !heading.is_large) {
         if let Some(known) = known.get_mut(tier(heading)) {
-            known.extend(own_looks(&heading.looks));
+            known.extend(own_looks(&heading.looks, has_bold));
         }
     }
     let usual = |mut known: Vec<Rank>| {

@@ -82,7 +82,7 @@ fn characters(told: &Told) -> usize {
         text.filter(|character| !character.is_whitespace()).count()
     };
     match told {
-        Told::Table(rows) => of_cells(rows),
+        Told::Table { rows, .. } => of_cells(rows),
         other => other
             .segments()
             .iter()

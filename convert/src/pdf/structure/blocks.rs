@@ -1,6 +1,6 @@
 //! What tags tell as the blocks that geometry makes, too.
 
-use crate::pdf::blocks::{self, Block, Item, Paragraph};
+use crate::pdf::blocks::{self, Block, Edges, Item, Paragraph};
 use crate::pdf::code;
 use crate::pdf::geometry::Area;
 use crate::pdf::lines::{self, Line};
@@ -86,8 +86,9 @@ impl Writer<'_> {
                 let item = item(&label, joined(&lines), depth);
                 self.blocks.push(Block::Item(item));
             }
-            Told::Table(rows) => self.blocks.push(Block::Table(Table {
+            Told::Table { rows, has_head } => self.blocks.push(Block::Table(Table {
                 rows,
+                is_head_told: Some(has_head),
                 ..Table::default()
             })),
             Told::Code(_) => {
@@ -119,7 +120,7 @@ impl Writer<'_> {
 
     /// Text of a kind that is not told is parted by geometry.
     fn untold(&mut self, lines: &[Line]) {
-        let found = blocks::blocks(lines, self.statistics);
+        let found = blocks::blocks(lines, Edges::of(lines), self.statistics);
         self.blocks.extend(found.into_iter().map(as_told));
     }
 }
@@ -142,7 +143,8 @@ fn as_told(block: Block) -> Block {
 /// An item with the sign that Markdown knows: a number stays one, letters stay in the text.
 fn item(label: &str, text: String, depth: usize) -> Item {
     let left = LIST_INDENT * depth as f32;
-    let label = label.trim();
+    let label = sign_behind(label.trim());
+    let label = label.as_str();
     let shown = if label.is_empty() {
         text
     } else {
@@ -172,5 +174,20 @@ fn item(label: &str, text: String, depth: usize) -> Item {
         text,
         left,
         paragraph: None,
+    }
+}
+
+/// A number with the sign behind it: in lines from right to left `3.` is drawn as `.3`.
+fn sign_behind(label: &str) -> String {
+    let sign = label
+        .chars()
+        .next()
+        .filter(|sign| matches!(sign, '.' | ')'));
+    let number = sign.and_then(|sign| label.strip_prefix(sign));
+    let is_number =
+        |text: &&str| !text.is_empty() && text.chars().all(|sign| sign.is_ascii_digit());
+    match (sign, number.filter(is_number)) {
+        (Some(sign), Some(number)) => format!("{number}{sign}"),
+        _ => label.to_owned(),
     }
 }

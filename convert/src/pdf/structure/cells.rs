@@ -21,6 +21,8 @@ pub(super) struct CellTags {
     pub id: String,
     /// The names of the headers of a cell.
     pub headers: Vec<String>,
+    /// It is a header of its row or column.
+    pub is_header: bool,
 }
 
 impl Default for CellTags {
@@ -30,6 +32,7 @@ impl Default for CellTags {
             rows: 1,
             id: String::new(),
             headers: Vec::new(),
+            is_header: false,
         }
     }
 }
@@ -74,5 +77,6 @@ pub(super) fn read(attributes: &Attributes<'_>, kind: &str) -> CellTags {
             String::new()
         },
         headers: attributes.strings("Headers"),
+        is_header: kind == "TH",
     }
 }

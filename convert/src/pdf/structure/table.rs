@@ -69,7 +69,13 @@ pub(super) fn tell(teller: &mut Teller<'_>, node: &Node) {
         grid(&mut rows, teller.headers)
     };
     match grid {
-        Some(grid) => teller.push((!grid.is_empty()).then_some(Told::Table(grid))),
+        Some(grid) => {
+            let has_head = has_head(&rows);
+            teller.push((!grid.is_empty()).then_some(Told::Table {
+                rows: grid,
+                has_head,
+            }));
+        }
         None => teller.push(rows.into_iter().flatten().flat_map(|cell| cell.told)),
     }
 }
@@ -103,9 +109,16 @@ fn row(teller: &mut Teller<'_>, node: &Node) -> Vec<Cell> {
 /// Whether a table only lays out the page: it has one column, or cells with headings or tables.
 fn lays_out(rows: &[Vec<Cell>]) -> bool {
     let mut cells = rows.iter().flatten();
-    let is_block = |told: &Told| matches!(told, Told::Heading(..) | Told::Table(_));
+    let is_block = |told: &Told| matches!(told, Told::Heading(..) | Told::Table { .. });
     rows.iter().map(Vec::len).max().unwrap_or(0) < 2
         || cells.any(|cell| cell.told.iter().any(is_block))
+}
+
+/// Whether the first row with text is of headers alone.
+fn has_head(rows: &[Vec<Cell>]) -> bool {
+    let has_text = |row: &&Vec<Cell>| row.iter().any(|cell| cell.extent().is_some());
+    let first = rows.iter().find(has_text);
+    first.is_some_and(|row| row.iter().all(|cell| cell.tags.is_header))
 }
 
 /// The text of each place, rows of one length; `None` for too large a table.

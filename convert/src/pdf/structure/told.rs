@@ -36,7 +36,11 @@ pub(in crate::pdf) enum Told {
     },
     /// Rows of cells; `\n` parts paragraphs of a cell. A merged cell has its text in its first row
     /// and column.
-    Table(Vec<Vec<String>>),
+    Table {
+        rows: Vec<Vec<String>>,
+        /// All cells of the first row are headers.
+        has_head: bool,
+    },
     Code(Vec<Segment>),
     /// A footnote, behind the block that refers to it.
     Note(Vec<Segment>),
@@ -54,8 +58,23 @@ impl Told {
             | Self::Item { text, .. }
             | Self::Code(text)
             | Self::Note(text) => text,
-            Self::Table(_) | Self::Description(_) => &[],
+            Self::Table { .. } | Self::Description(_) => &[],
         }
+    }
+
+    /// Whether it is text of no other kind.
+    pub(in crate::pdf) fn is_text(&self) -> bool {
+        matches!(self, Self::Paragraph(_) | Self::Untold(_))
+    }
+
+    /// Leaves out what of its text is not to be kept, if it is text of no other kind; returns whether
+    /// anything is left.
+    pub(in crate::pdf) fn keep_text(&mut self, is_kept: impl Fn(&Segment) -> bool) -> bool {
+        let (Self::Paragraph(text) | Self::Untold(text)) = self else {
+            return true;
+        };
+        text.retain(is_kept);
+        !text.is_empty()
     }
 }
 

@@ -126,6 +126,7 @@ fn table(lines: &[Line], run: &Run, within: Within) -> Option<(Found, usize)> {
         table: Table {
             area: Area::around(pieces().map(|piece| piece.area))?,
             rows,
+            ..Table::default()
         },
         first: inside.first()?.baseline(),
         last: inside.last()?.lowest(),

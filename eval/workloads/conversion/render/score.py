@@ -37,7 +37,6 @@ def key(text):
 def parsed(markdown):
     """Headings (level, key), rows of cells, items, lines of code and the whole text of Markdown."""
     found = {"headings": [], "rows": [], "items": [], "code": []}
-    markdown = markdown.replace("\f", "\n\n")  # pages are parted by form feeds
     tokens = MarkdownIt("commonmark").enable("table").parse(markdown)
     in_item, texts = False, []
     for index, token in enumerate(tokens):
