@@ -10,8 +10,10 @@ use super::segments::Segment;
 use super::tables::Table;
 use crate::escape::is_wide;
 
-/// Narrowest gutter, in sizes of the region's letters and in points.
+/// Narrowest gutter, in sizes of the region's letters and in points; between columns of prose the
+/// narrower one, if there is no other.
 const GUTTER_SIZES: f32 = 0.8;
+const NARROW_GUTTER_SIZES: f32 = 0.65;
 const GUTTER_POINTS: f32 = 5.0;
 
 /// Characters of a piece of text (Chinese ones count twice) from which it is prose, on average.
@@ -26,6 +28,11 @@ const ALIGNED_PIECES: f32 = 0.25;
 /// Most places that are tried for a gutter, and how deep regions are cut.
 const MAXIMUM_CANDIDATES: usize = 60;
 const MAXIMUM_DEPTH: u8 = 20;
+
+/// Full-width signs that are blank in their right half.
+const HALF_BLANK: [char; 11] = [
+    '，', '。', '、', '；', '：', '！', '？', '）', '》', '」', '】',
+];
 
 /// What the layout moves about.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +54,15 @@ impl Item {
             Self::Enclosed(text) => text.area,
         }
     }
+
+    /// Where its ink ends: a full-width sign at the end of a line is blank in its right half.
+    fn right(&self) -> f32 {
+        let right = self.area().right;
+        match self {
+            Self::Text(text) if text.text.ends_with(HALF_BLANK) => right - 0.5 * text.size,
+            _ => right,
+        }
+    }
 }
 
 /// The regions of a page in reading order.
@@ -60,7 +76,7 @@ pub(super) fn regions(mut items: Vec<Item>) -> Vec<Vec<Item>> {
 /// Items stay sorted by their middles all the way down.
 fn cut(items: Vec<Item>, depth: u8, regions: &mut Vec<Vec<Item>>) {
     let gutter = if depth < MAXIMUM_DEPTH && items.len() >= 4 {
-        best_gutter(&items)
+        best_gutter(&items, Gutters::Usual).or_else(|| best_gutter(&items, Gutters::Narrow))
     } else {
         None
     };
@@ -99,12 +115,27 @@ struct Gutter {
     score: f32,
 }
 
-fn best_gutter(items: &[Item]) -> Option<Gutter> {
-    let narrowest = (GUTTER_SIZES * usual_size(items)).max(GUTTER_POINTS);
+/// Which gutters are looked for.
+#[derive(Clone, Copy, PartialEq)]
+enum Gutters {
+    Usual,
+    /// Narrower ones, with prose on both sides.
+    Narrow,
+}
+
+fn best_gutter(items: &[Item], gutters: Gutters) -> Option<Gutter> {
+    let sizes = match gutters {
+        Gutters::Usual => GUTTER_SIZES,
+        Gutters::Narrow => NARROW_GUTTER_SIZES,
+    };
+    let narrowest = (sizes * usual_size(items)).max(GUTTER_POINTS);
     let mut best: Option<Gutter> = None;
     for right in candidates(items) {
         for (first, end) in uncrossed(items, right, narrowest) {
-            let Some(score) = items.get(first..end).and_then(|run| score(run, right)) else {
+            let Some(score) = items
+                .get(first..end)
+                .and_then(|run| score(run, right, gutters))
+            else {
                 continue;
             };
             if best.as_ref().is_none_or(|best| score > best.score) {
@@ -153,8 +184,7 @@ fn uncrossed(items: &[Item], right: f32, narrowest: f32) -> Vec<(usize, usize)> 
     let mut runs = Vec::new();
     let mut first = 0;
     for (index, item) in items.iter().enumerate() {
-        let area = item.area();
-        if area.left < right - 0.5 && area.right > right - narrowest {
+        if item.area().left < right - 0.5 && item.right() > right - narrowest {
             runs.push(without_row_mates(items, first, index));
             first = index + 1;
         }
@@ -185,7 +215,7 @@ fn without_row_mates(items: &[Item], mut first: usize, mut end: usize) -> (usize
 
 /// How good a gutter is: the lines on its poorer side and a little for its width; `None` if it
 /// parts no columns.
-fn score(run: &[Item], right: f32) -> Option<f32> {
+fn score(run: &[Item], right: f32, gutters: Gutters) -> Option<f32> {
     let is_right = |item: &&Item| item.area().left >= right - 0.5;
     let left_side = Side::of(run.iter().filter(|item| !is_right(item)))?;
     let right_side = Side::of(run.iter().filter(is_right))?;
@@ -197,7 +227,7 @@ fn score(run: &[Item], right: f32) -> Option<f32> {
     } else {
         3
     };
-    if lines < minimum || (!is_prose && aligned >= ALIGNED_PIECES) {
+    if lines < minimum || (!is_prose && (gutters == Gutters::Narrow || aligned >= ALIGNED_PIECES)) {
         return None;
     }
     let width = (right - left_side.right).max(0.0);
@@ -222,7 +252,7 @@ impl Side {
         };
         for item in items {
             let area = item.area();
-            side.right = side.right.max(area.right);
+            side.right = side.right.max(item.right());
             match item {
                 Item::Text(segment) => side.add_text(segment),
                 Item::Table(_) | Item::Enclosed(_) => {

@@ -21,6 +21,9 @@ const MAXIMUM_ROW: f32 = 160.0;
 const MINIMUM_PIECES: usize = 3;
 const WIDEST_TEXT: f32 = 0.75;
 
+/// Fewest lines of text between two tables that tell it from a merged cell.
+const MINIMUM_PROSE: usize = 2;
+
 /// How much higher than the usual row what stands between two tables is, relative and in points.
 const WIDE_GAP: f32 = 3.0;
 const MINIMUM_WIDE_GAP: f32 = 40.0;
@@ -83,14 +86,21 @@ pub(super) fn take(segments: Vec<Segment>, rules: &Rules) -> Parted {
             edges.first().copied().unwrap_or_default(),
             edges.last().copied().unwrap_or_default(),
         );
+        // Text may begin as far from the lines as these may from each other; columns of text beside
+        // them stand as near.
         let area = Area {
-            left: left - SAME_END,
-            right: right + SAME_END,
+            left,
+            right,
             top,
             bottom,
         };
+        let around = Area {
+            left: left - SAME_END,
+            right: right + SAME_END,
+            ..area
+        };
         let is_inside =
-            |segment: &Segment| area.contains(segment.area.centre(), segment.area.middle());
+            |segment: &Segment| around.contains(segment.area.centre(), segment.area.middle());
         let (inside, outside): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_inside);
         parted.rest = outside;
         match between_rules(&inside, &edges).or_else(|| table(&inside, &edges)) {
@@ -150,19 +160,36 @@ fn tables_of(stack: &[Rule], segments: &[Segment]) -> Vec<Vec<Rule>> {
     let usual = gaps.get(gaps.len() / 2).copied().unwrap_or_default();
     let widest = (WIDE_GAP * usual).clamp(MINIMUM_WIDE_GAP, MAXIMUM_ROW);
     stack
-        .chunk_by(|above, below| below.at - above.at <= widest || is_row(above, below, segments))
+        .chunk_by(|above, below| {
+            let is_near = below.at - above.at <= widest || is_row(above, below, segments);
+            is_near && !is_prose(above, below, segments)
+        })
         .map(<[Rule]>::to_vec)
         .collect()
 }
 
-/// Whether what stands between two lines far apart is a row: text in columns from the upper line on.
-fn is_row(above: &Rule, below: &Rule, segments: &[Segment]) -> bool {
+/// The text between two lines.
+fn inside<'a>(above: &Rule, below: &Rule, segments: &'a [Segment]) -> Vec<&'a Segment> {
     let is_inside = |segment: &&Segment| {
         let area = segment.area;
         (above.from..above.to).contains(&area.centre())
             && (above.at..below.at).contains(&area.middle())
     };
-    let inside: Vec<&Segment> = segments.iter().filter(is_inside).collect();
+    segments.iter().filter(is_inside).collect()
+}
+
+/// Whether what stands between two lines is text between two tables: lines as wide as these.
+fn is_prose(above: &Rule, below: &Rule, segments: &[Segment]) -> bool {
+    let inside = inside(above, below, segments);
+    let widest = WIDEST_TEXT * (above.to - above.from);
+    let wide = inside.iter().filter(|text| text.area.width() > widest);
+    let wide = wide.count();
+    wide >= MINIMUM_PROSE && wide * 2 > inside.len()
+}
+
+/// Whether what stands between two lines far apart is a row: text in columns from the upper line on.
+fn is_row(above: &Rule, below: &Rule, segments: &[Segment]) -> bool {
+    let inside = inside(above, below, segments);
     let Some(first) = inside
         .iter()
         .min_by(|one, other| one.area.top.total_cmp(&other.area.top))
@@ -400,6 +427,42 @@ mod tests {
         assert_eq!(rows, wanted);
         assert_eq!(found.rest.len(), 1);
         assert!(take(segments, &rules(&[18.0, 50.0])).tables.is_empty());
+    }
+
+    #[test]
+    fn text_between_two_tables_parts_them() {
+        let cells = |height: f32| {
+            [
+                text_at("Name", 5.0, height),
+                text_at("Value", 200.0, height),
+            ]
+        };
+        let prose = |height: f32| text_at(&"prose ".repeat(9), 5.0, height);
+        let heights = [12.0, 32.0, 92.0, 112.0];
+        let mut segments: Vec<Segment> = heights.into_iter().flat_map(cells).collect();
+        segments.extend([prose(52.0), prose(64.0)]);
+        let edges = [2.0, 18.0, 38.0, 82.0, 98.0, 118.0];
+        let found = take(segments, &rules(&edges));
+        let sizes: Vec<_> = found.tables.iter().map(|table| table.rows.len()).collect();
+        assert_eq!((sizes, found.rest.len()), (vec![2, 2], 2));
+    }
+
+    #[test]
+    fn what_is_no_table_in_a_column_is_read_by_itself() {
+        let mut segments: Vec<Segment> = (0..8_u8)
+            .flat_map(|line| {
+                let height = 12.0 + 12.0 * f32::from(line);
+                let room = if line % 3 == 1 { "of a text" } else { "" };
+                [
+                    text_at("Left beside it", 400.0, height),
+                    text_at(&format!("one {line} {room}"), 5.0, height),
+                ]
+            })
+            .collect();
+        segments.push(text_at("two", 200.0, 36.0));
+        let found = take(segments, &rules(&[2.0, 18.0, 110.0]));
+        assert!(found.tables.is_empty(), "{found:?}");
+        assert_eq!((found.enclosed.len(), found.rest.len()), (1, 8));
     }
 
     #[test]
