@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::habits::{Habits, is_set_off};
-use super::numbers::number_depth;
+use super::numbers::{number_depth, without_number};
 use super::weights::WEIGHTS;
 use crate::escape::is_wide;
 use crate::pdf::blocks::{Block, Paragraph};
@@ -380,10 +380,14 @@ fn style(paragraph: &Paragraph) -> Style {
     }
 }
 
-/// Whether it is short and has letters enough to be a heading at all.
+/// Whether it is short and has letters enough to be a heading at all, whatever its number.
 fn may_be(paragraph: &Paragraph, text: &str) -> bool {
-    let characters = text.chars().count();
-    let letters = text.chars().filter(|letter| letter.is_alphabetic()).count();
+    let words = without_number(text);
+    let characters = words.chars().count();
+    let letters = words
+        .chars()
+        .filter(|letter| letter.is_alphabetic())
+        .count();
     letters >= 2
         && letters * 100 >= characters * MINIMUM_LETTERS_PERCENT
         && paragraph.lines <= MAXIMUM_LINES

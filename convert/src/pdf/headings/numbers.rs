@@ -73,6 +73,15 @@ fn decimal_depth(text: &str) -> Option<u8> {
         .then(|| parts.len().min(MAXIMUM_DEPTH) as u8)
 }
 
+/// A text without the number that [`number_depth`] finds in figures before it.
+pub(super) fn without_number(text: &str) -> &str {
+    let text = text.trim_start();
+    match decimal_depth(text) {
+        Some(_) => text.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == '.'),
+        None => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,5 +110,7 @@ mod tests {
         for (text, depth) in depths {
             assert_eq!(number_depth(text), depth, "{text}");
         }
+        assert_eq!(without_number("1.5.1 参数").trim(), "参数");
+        assert_eq!(without_number("5月"), "5月");
     }
 }
