@@ -68,6 +68,13 @@ pub(crate) fn is_wide(character: char) -> bool {
     )
 }
 
+/// Columns that a text takes: Chinese characters take two.
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars()
+        .map(|letter| 1 + usize::from(is_wide(letter)))
+        .sum()
+}
+
 /// Whether Markdown would read the character as a mark here.
 pub(crate) fn needs_escape(
     character: char,

@@ -2,7 +2,7 @@
 //! cleaning steps, which work line by line, meet a mark on a line of its own; chunks know their
 //! pages by the offsets that are left when the marks are taken out.
 
-use crate::escape::is_wide;
+use crate::escape::{columns, is_wide};
 
 /// No text contains it: Unicode keeps it for the inside of programs.
 const MARK: char = '\u{FDD0}';
@@ -84,15 +84,11 @@ fn is_rule_of_table(line: &str) -> bool {
 
 /// Whether a line that is long and ends in the middle of a sentence goes on with the other.
 fn is_one_sentence(last: &str, first: &str) -> bool {
-    let columns: usize = last
-        .chars()
-        .map(|letter| 1 + usize::from(is_wide(letter)))
-        .sum();
     let (Some(end), Some(start)) = (last.chars().next_back(), first.chars().next()) else {
         return false;
     };
     let is_open = matches!(end, ',' | '，' | '、' | '-' | '(' | '（');
-    columns >= LONG_LINE
+    columns(last) >= LONG_LINE
         && (is_open || end.is_alphanumeric())
         && (is_open || start.is_lowercase() || is_wide(start))
 }

@@ -8,12 +8,15 @@ use super::lists::{self, Marker};
 use super::statistics::Statistics;
 use super::tables::Table;
 use super::unicode;
-use crate::escape::is_wide;
+use crate::escape::{columns, is_wide};
 
 /// Change of size from line to line that starts a paragraph, and the size from which text is large,
 /// both relative.
 const SIZE_CHANGE: f32 = 0.09;
 const LARGE: f32 = 1.12;
+
+/// Columns up to which a line that begins with `1.2` is a title, whatever follows.
+const NUMBERED_TITLE: usize = 26;
 
 /// One line of how many must end at a right edge to make it that of the text.
 const SHARED_RIGHT: usize = 8;
@@ -244,6 +247,9 @@ impl Region {
         if is_beside || lists::has_leader(&last.text) || opens_item(line, last, open_lines) {
             return true;
         }
+        if open_lines.len() == 1 && is_numbered_title(last) {
+            return !line.text.trim_start().starts_with(char::is_lowercase);
+        }
         let is_large = line.size > LARGE * statistics.body_size;
         if is_large || (line.is_bold && !statistics.is_bold) {
             return number_depth(&line.text) > 0;
@@ -285,6 +291,11 @@ fn usual_right(lines: &[&Line]) -> Option<f32> {
         .iter()
         .copied()
         .find(|right| shared(*right) >= needed)
+}
+
+/// Whether a line is a number of several parts with few words: no column of text is as narrow.
+fn is_numbered_title(line: &Line) -> bool {
+    number_depth(&line.text) > 1 && columns(&line.text) < NUMBERED_TITLE
 }
 
 /// Whether all of a line has another colour than all of the line before, and neither is a link.

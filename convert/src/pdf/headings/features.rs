@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::habits::{Habits, is_set_off};
 use super::numbers::{number_depth, without_number};
 use super::weights::WEIGHTS;
-use crate::escape::is_wide;
+pub(super) use crate::escape::columns as length;
 use crate::pdf::blocks::{Block, Paragraph};
 use crate::pdf::lists;
 use crate::pdf::statistics::Statistics;
@@ -434,13 +434,6 @@ fn is_caption(text: &str) -> bool {
 fn clean(text: &str) -> String {
     let readable = text.chars().filter(|letter| !unicode::is_mark(*letter));
     readable.collect::<String>().trim().to_owned()
-}
-
-/// Columns that a text takes: Chinese characters take two.
-pub(super) fn length(text: &str) -> usize {
-    text.chars()
-        .map(|letter| 1 + usize::from(is_wide(letter)))
-        .sum()
 }
 
 /// Letters of a text; its numbers are left out.
