@@ -152,14 +152,7 @@ impl IndexStage {
 
     async fn write(&self, target: &Target, operation: Operation) -> Result<Outcome> {
         let written = self.index.write(&target.name, vec![operation]).await;
-        // The record comes again at once, and finds out what became of its generation.
-        let outcomes = written.map_err(|error| {
-            if is_gone(&error) {
-                error.of_environment()
-            } else {
-                error
-            }
-        })?;
+        let outcomes = written.map_err(again_if_gone)?;
         self.written().insert(target.name.clone());
         match outcomes.into_iter().next() {
             Some(Outcome::Failed(error)) => Err(error),
@@ -240,7 +233,8 @@ impl IndexStage {
         let stored = self
             .index
             .documents(Some(&target.name), &[document_id.to_owned()])
-            .await?
+            .await
+            .map_err(again_if_gone)?
             .pop()
             .flatten();
         let was_stored = stored.as_ref().is_some_and(|stored| !stored.deleted);
@@ -269,6 +263,16 @@ impl IndexStage {
 /// Whether there is no such generation, as far as the index can tell.
 pub(crate) fn is_gone(error: &Error) -> bool {
     error.kind() == ErrorKind::NotFound && !error.is_held()
+}
+
+/// A generation that is gone is no record's fault: it comes again at once, and finds out what became
+/// of its generation.
+pub(crate) fn again_if_gone(error: Error) -> Error {
+    if is_gone(&error) {
+        error.of_environment()
+    } else {
+        error
+    }
 }
 
 pub(crate) fn no_generation() -> Error {

@@ -211,3 +211,17 @@ async fn a_document_is_reported_although_another_generation_was_promoted_and_its
         );
     }
 }
+#[tokio::test]
+async fn a_generation_that_goes_away_meanwhile_is_no_fault_of_its_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let (index, generations, stage) = two_generations(folder.path()).await;
+    index.drop_generation("g2").await.unwrap();
+    for input in [record(0, "a", "", Some("g2")), deletion(1, "b", Some("g2"))] {
+        let error = stage.process(&input).await.unwrap_err();
+        assert!(error.is_held(), "{error:?}");
+    }
+    generations.refresh().await.unwrap();
+    for input in [record(0, "a", "", Some("g2")), deletion(1, "b", Some("g2"))] {
+        assert_eq!(stage.process(&input).await.unwrap(), []);
+    }
+}

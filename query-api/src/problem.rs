@@ -169,6 +169,8 @@ pub struct Problem {
     hint: Option<String>,
     /// Whether the detail is for the log alone.
     is_of_inside: bool,
+    /// What the caller is told in its place.
+    outward: Option<&'static str>,
 }
 
 /// How a problem is written: RFC 9457, `application/problem+json`.
@@ -202,6 +204,7 @@ impl Problem {
             detail,
             hint: None,
             is_of_inside: code == Code::Internal,
+            outward: None,
         }
     }
 
@@ -239,17 +242,15 @@ impl Problem {
 
     /// As it is written. A failure of the inside is told in the log, not to the caller.
     pub fn body(&self, trace_id: String) -> ProblemBody {
-        let detail = match (self.code, self.is_of_inside) {
-            (Code::Internal, _) => {
-                "the server failed; its log has the details under this trace id".to_owned()
-            }
-            (_, true) => {
-                "the server lacks something that its machine has to give; its log has the \
-                          details under this trace id"
-                    .to_owned()
-            }
-            _ => self.detail.clone(),
+        let told = match (self.code, self.is_of_inside) {
+            (Code::Internal, _) => Some("the server failed"),
+            (_, true) => Some("the server lacks something that its machine has to give"),
+            _ => self.outward,
         };
+        let detail = told.map_or_else(
+            || self.detail.clone(),
+            |told| format!("{told}; its log has the details under this trace id"),
+        );
         ProblemBody {
             r#type: format!("urn:tributary:problem:{}", self.code.as_str()),
             title: self.code.title().to_owned(),
@@ -278,24 +279,33 @@ impl From<AskFailure> for Problem {
             detail: failure.detail,
             hint: failure.hint,
             is_of_inside: false,
+            outward: None,
         }
     }
 }
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        // What the machine lacks (handles, memory) passes: the caller may come again.
-        let is_of_inside = error.kind() == ErrorKind::Internal;
-        let code = match is_of_inside && error.is_held() {
-            true => Code::Unavailable,
-            false => error.kind().into(),
-        };
         Self {
-            code,
+            code: code_of(&error),
             detail: error.to_string(),
             hint: error.hint().map(str::to_owned),
-            is_of_inside,
+            is_of_inside: error.kind() == ErrorKind::Internal,
+            outward: error.outward(),
         }
+    }
+}
+
+/// What the machine lacks (handles, memory) and what its files refuse passes: the caller may come
+/// again.
+fn code_of(error: &Error) -> Code {
+    let is_of_caller = !matches!(
+        error.kind(),
+        ErrorKind::Internal | ErrorKind::Denied | ErrorKind::NotFound
+    );
+    match is_of_caller || !error.is_held() {
+        true => error.kind().into(),
+        false => Code::Unavailable,
     }
 }
 
@@ -306,7 +316,11 @@ impl From<SearchError> for Problem {
             SearchError::QueryTooLong { .. } => Code::QueryTooLong,
             SearchError::Invalid(_) => Code::Invalid,
             SearchError::UnknownKnowledgeSet(_) => Code::UnknownKnowledgeSet,
-            SearchError::Failed(failed) => failed.kind().into(),
+            SearchError::Failed(failed) => code_of(failed),
+        };
+        let outward = match &error {
+            SearchError::Failed(failed) => failed.outward(),
+            _ => None,
         };
         let listed = (code == Code::UnknownKnowledgeSet)
             .then_some("GET /v1/knowledge-sets lists those that exist");
@@ -315,6 +329,7 @@ impl From<SearchError> for Problem {
             detail: error.to_string(),
             hint: error.hint().or(listed).map(str::to_owned),
             is_of_inside: code == Code::Internal,
+            outward,
         }
     }
 }
@@ -389,6 +404,15 @@ mod tests {
         let body = problem.body("t".into());
         assert_eq!((body.status, body.code), (503, Code::Unavailable));
         assert!(!body.detail.contains("secret"), "{}", body.detail);
+        // ENOSPC and EROFS: nothing that the caller did.
+        for (code, status) in [(28, 507), (30, 503)] {
+            let error = std::io::Error::from_raw_os_error(code);
+            let problem = Problem::from(Error::io("cannot write /secret/path", &error));
+            let body = problem.body("t".into());
+            assert_eq!(body.status, status);
+            assert!(!body.detail.contains("secret"), "{}", body.detail);
+            assert!(problem.detail().contains("secret"), "for the log");
+        }
         let problem = Problem::from(Error::new(ErrorKind::Invalid, "bad").with_hint("good"));
         assert_eq!(problem.body("t".into()).hint.as_deref(), Some("good"));
         assert_eq!(Error::from(problem).full_message(), "bad (hint: good)");

@@ -14,6 +14,8 @@ pub struct Error {
     fault: Fault,
     message: String,
     hint: Option<String>,
+    /// What callers of an interface are told in the place of the message, which names files of ours.
+    outward: Option<&'static str>,
 }
 
 /// Characters of a message: it travels in headers, reports and answers.
@@ -39,6 +41,7 @@ impl Error {
             fault: kind.fault(),
             message,
             hint: None,
+            outward: None,
         }
     }
 
@@ -75,8 +78,12 @@ impl Error {
     /// no memory, a broken disk), unless bytes were read that do not decode.
     pub fn io(what: impl std::fmt::Display, error: &std::io::Error) -> Self {
         let kind = io_kind(error.kind());
-        let failed = Self::new(kind, format!("{what}: {error}"));
+        let failed = Self {
+            outward: Some(outward(kind)),
+            ..Self::new(kind, format!("{what}: {error}"))
+        };
         match kind {
+            _ if lacks_handles(error) => failed.of_environment().with_hint(MORE_HANDLES),
             // Too long to be read as a whole: room on the disk does not help.
             ErrorKind::Exhausted if error.kind() == std::io::ErrorKind::FileTooLarge => failed,
             ErrorKind::Exhausted => {
@@ -88,6 +95,11 @@ impl Error {
             ErrorKind::Corrupt => failed,
             _ => failed.of_environment(),
         }
+    }
+
+    /// What callers of an interface are told in the place of the message; `None` if it is for them.
+    pub fn outward(&self) -> Option<&'static str> {
+        self.outward
     }
 
     /// What went wrong.
@@ -121,6 +133,22 @@ impl Error {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
+    }
+}
+
+/// What helps a process, or a machine, that has no file handle left.
+pub const MORE_HANDLES: &str = "let this process have more file handles (`ulimit -n`, `LimitNOFILE=` of systemd, `--ulimit nofile=` of a container)";
+
+/// Whether no file handle is left, of the process (EMFILE) or of the machine (ENFILE).
+pub fn lacks_handles(error: &std::io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(23 | 24))
+}
+
+fn outward(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Exhausted => "the disk of the server is full, or a file of it is too large",
+        ErrorKind::Denied => "the server may not use its data folder",
+        _ => "the server cannot use one of its files",
     }
 }
 
@@ -187,7 +215,10 @@ mod tests {
         // EIO, ENOMEM, ENFILE, EMFILE, EACCES, ENOENT, EROFS, ENOSPC.
         for code in [5, 12, 23, 24, 13, 2, 30, 28] {
             let error = std::io::Error::from_raw_os_error(code);
-            assert!(Error::io("cannot read", &error).is_held(), "{error}");
+            let failed = Error::io("cannot read /a/file", &error);
+            assert!(failed.is_held(), "{error}");
+            assert!(failed.outward().is_some_and(|told| !told.contains('/')));
+            assert_eq!(failed.hint() == Some(MORE_HANDLES), matches!(code, 23 | 24));
         }
         let cut = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
         assert_eq!(

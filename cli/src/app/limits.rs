@@ -2,10 +2,16 @@
 
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
+use tributary_schemas::error::MORE_HANDLES;
+use tributary_schemas::{Error, ErrorKind, Result};
 
 /// As many as a busy server needs; some programs that inherit the limit go through all numbers
 /// below it.
 const OPEN_FILES: u64 = 65_536;
+
+/// Fewest with which a server starts, and fewest with which it does so without a word.
+const MINIMUM_OPEN_FILES: u64 = 128;
+pub const FEW_OPEN_FILES: u64 = 1024;
 
 /// Takes as many file handles as this process may have without asking anybody: the usual 1 024 are
 /// a thousand connections.
@@ -25,6 +31,25 @@ pub fn raise_open_files() {
     {
         tracing::debug!(%error, "the limit of file handles stays as it is");
     }
+}
+
+/// Refuses to start with fewer file handles than log, index and a few connections need.
+///
+/// Errors: `Exhausted`.
+pub fn check_open_files() -> Result<()> {
+    let Some(handles) = getrlimit(Resource::Nofile).current else {
+        return Ok(());
+    };
+    if handles < MINIMUM_OPEN_FILES {
+        let message = format!(
+            "this process may have {handles} file handles at a time, fewer than the {MINIMUM_OPEN_FILES} that it needs"
+        );
+        return Err(Error::new(ErrorKind::Exhausted, message).with_hint(MORE_HANDLES));
+    }
+    if handles < FEW_OPEN_FILES {
+        tracing::warn!(handles, "few file handles: {MORE_HANDLES}");
+    }
+    Ok(())
 }
 
 /// Connections that each of `workers` may have of those that are `wanted`: half of the file handles

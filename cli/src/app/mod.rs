@@ -34,7 +34,7 @@ use tributary_store::data_folder::{Access, DataFolder};
 
 pub use self::confinement::look as look_at_confinement;
 pub use self::lag::{is_nearly_forgotten, oldest_unread};
-pub use self::limits::raise_open_files;
+pub use self::limits::{FEW_OPEN_FILES, raise_open_files};
 pub use self::local::LocalServer;
 pub use self::parts::{PROMPT_SETS, Parts, check_profile_prompts};
 pub use self::readiness::WAITING_FOR_MODEL;
@@ -65,6 +65,7 @@ impl App {
         listen: Option<SocketAddr>,
     ) -> Result<Self> {
         raise_open_files();
+        limits::check_open_files()?;
         limits::outlive_file_sizes();
         // Before anybody is told that the server listens.
         if let Some(files) = config.query_api.server.tls.files() {

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use tributary_schemas::error::MORE_HANDLES;
 use tributary_schemas::{Error, ErrorKind, Result, Topic};
 use tributary_store::config::EventLogKind;
 use tributary_store::data_folder::free_bytes;
@@ -14,9 +15,6 @@ use tributary_store::system_clock;
 
 use crate::app;
 use crate::config::Config;
-
-/// Fewer than this are too few for segments, index files and connections.
-const FEWEST_FILE_HANDLES: u64 = 1024;
 /// A clock that is behind by more than this was set back.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 /// How long brokers may take to answer once they are reached.
@@ -65,10 +63,10 @@ fn file_handles() -> Result<String> {
         .find_map(|line| line.strip_prefix("Max open files"));
     let soft = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
     match soft {
-        Some(soft) if soft < FEWEST_FILE_HANDLES => {
-            let message = format!("{soft} file handles, at least {FEWEST_FILE_HANDLES} are needed");
-            Err(Error::new(ErrorKind::Exhausted, message)
-                .with_hint("`ulimit -n 65536`, or LimitNOFILE= of the service"))
+        Some(soft) if soft < app::FEW_OPEN_FILES => {
+            let needed = app::FEW_OPEN_FILES;
+            let message = format!("{soft} file handles, at least {needed} are needed");
+            Err(Error::new(ErrorKind::Exhausted, message).with_hint(MORE_HANDLES))
         }
         Some(soft) => Ok(format!("{soft} at most")),
         None => Ok("no limit is told here".to_owned()),

@@ -152,6 +152,19 @@ fn a_limit_of_file_sizes_is_named_and_work_goes_on_once_it_is_raised() {
 }
 
 #[test]
+fn a_server_with_too_few_file_handles_does_not_start() {
+    let workspace = Workspace::new();
+    let mut command = workspace.prepare(Command::new("sh"));
+    let binary = env!("CARGO_BIN_EXE_tributary");
+    command.args(["-c", "ulimit -n 64; exec \"$@\"", "sh", binary]);
+    let refused = command.args(["run", "--listen", "127.0.0.1:0"]).output();
+    let refused = refused.unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success(), "{said}");
+    assert!(said.contains("64 file handles") && said.contains("ulimit -n"), "{said}");
+}
+
+#[test]
 fn a_full_disk_is_named_and_work_goes_on_once_there_is_room() {
     if !may_mount() {
         return skip("no mount namespaces here, so no disk to fill");

@@ -21,6 +21,7 @@ use tributary_store::search_index::{GenerationStatus, SharedSearchIndex};
 use super::history::{self, Build};
 use super::removals::remember_removals;
 use super::unreported::report_found;
+use crate::index_stage::again_if_gone;
 
 /// Pause between two looks at how far the stages are.
 const LOOK_PAUSE: Duration = Duration::from_millis(250);
@@ -183,14 +184,12 @@ impl ReindexStage {
         self.report(request, ReindexState::Building, "", &serving.name, None)
             .await?;
         let settings = self.builder.settings(request, serving).await?;
-        for old in self
-            .generations
-            .current()
-            .iter()
-            .filter(|generation| !generation.serving)
-        {
+        let generations = self.still_serving(&serving.name).await?;
+        for old in generations.iter().filter(|generation| !generation.serving) {
             drop_generation(&self.topics, &self.index, &self.generations, &old.name).await?;
         }
+        // From here on there is none to go back to.
+        self.still_serving(&serving.name).await?;
         let name = next_name(&serving.name, &request.request_id);
         // Before its reader exists, so that no tombstone goes that it has yet to read.
         self.topics
@@ -200,6 +199,18 @@ impl ReindexStage {
         self.generations.refresh().await?;
         tracing::info!(generation = %name, previous = %serving.name, "a new generation of the index is being built");
         Ok(name)
+    }
+
+    /// The generations, if queries still go to this one; `Unavailable` after a rollback: the request
+    /// comes again and begins from what serves then.
+    async fn still_serving(&self, name: &str) -> Result<Arc<Vec<GenerationStatus>>> {
+        let generations = self.generations.refresh().await?;
+        let mut all = generations.iter();
+        if all.any(|generation| generation.serving && generation.name == name) {
+            return Ok(generations);
+        }
+        let message = format!("generation `{name}` no longer serves queries");
+        Err(Error::new(ErrorKind::Unavailable, message))
     }
 
     /// Watches until the generation can be promoted, or is given up.
@@ -474,13 +485,31 @@ impl Stage for ReindexStage {
             }
         }
         if let Some(request) = message::decode::<ReindexRequest>(&input.record)? {
-            self.build(&request).await?;
+            self.build(&request).await.map_err(again_if_gone)?;
         }
         Ok(Vec::new())
     }
 
-    fn abandoned(&self, _: &StoredRecord, _: &Error) -> Vec<Output> {
-        Vec::new()
+    /// A request that is given up says so: nothing waits for its build.
+    fn abandoned(&self, input: &StoredRecord, error: &Error) -> Vec<Output> {
+        let request = message::decode::<ReindexRequest>(&input.record);
+        let Ok(Some(request)) = request else {
+            return Vec::new();
+        };
+        let report = ReindexReport {
+            request_id: request.request_id,
+            state: ReindexState::Failed,
+            generation: String::new(),
+            previous: self.generations.serving().unwrap_or_default(),
+            reason: Some(format!("{}; ask for it again", error.full_message())),
+            at_ms: (self.clock)(),
+        };
+        let record = history::record(&report);
+        let output = record.map(|record| Output {
+            topic: Topic::ReindexRequests,
+            record,
+        });
+        output.into_iter().collect()
     }
 }
 

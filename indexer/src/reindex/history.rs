@@ -63,18 +63,22 @@ pub async fn read(topics: &Topics) -> Result<Vec<Build>> {
 
 /// Makes a report durable.
 pub async fn report(topics: &Topics, report: &ReindexReport) -> Result<()> {
-    let version = report.at_ms.unsigned_abs();
-    let record = message::encode(
-        event::TYPE_REINDEX_STATE,
-        KEY,
-        version,
-        report,
-        report.at_ms,
-    )?;
+    let record = record(report)?;
     topics
         .append(Topic::ReindexRequests, vec![record])
         .await
         .map(drop)
+}
+
+/// The record of a report.
+pub fn record(report: &ReindexReport) -> Result<Record> {
+    message::encode(
+        event::TYPE_REINDEX_STATE,
+        KEY,
+        report.at_ms.unsigned_abs(),
+        report,
+        report.at_ms,
+    )
 }
 
 /// What cannot be read says nothing: the stage sends it to the dead letters.

@@ -24,7 +24,7 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
 use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt};
 use serde::{Deserialize, Serialize};
-use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_schemas::{Error, ErrorKind, Result, error};
 
 use crate::data_folder::{replace_file, require_folder};
 
@@ -487,8 +487,9 @@ impl Marker {
         if found.as_ref().is_ok_and(|found| *found == self.content) {
             return self.check_expected();
         }
-        let why = found
-            .err()
+        let error = found.err();
+        let lacks_handles = error.as_ref().is_some_and(error::lacks_handles);
+        let why = error
             .filter(|error| error.kind() != io::ErrorKind::NotFound)
             .map_or_else(
                 || "its folder is not the one that this process opened".to_owned(),
@@ -499,6 +500,11 @@ impl Marker {
         let message = format!("the blob store is away: {why}");
         let hint = "mount or put back the folder of store.blobs.url (`blobs` in the data folder, if that is empty), and work goes on by itself; \
                     to go on without what was in it, `tributary repair --apply`, or remove blob-store.json from the data folder, and start again";
+        let hint = if lacks_handles {
+            error::MORE_HANDLES
+        } else {
+            hint
+        };
         Err(Error::new(ErrorKind::Unavailable, message).with_hint(hint))
     }
 }
