@@ -15,6 +15,7 @@ use tributary_store::system_clock;
 
 use crate::app;
 use crate::config::Config;
+
 /// A clock that is behind by more than this was set back.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 /// How long brokers may take to answer once they are reached.

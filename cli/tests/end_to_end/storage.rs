@@ -161,7 +161,10 @@ fn a_server_with_too_few_file_handles_does_not_start() {
     let refused = refused.unwrap();
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success(), "{said}");
-    assert!(said.contains("64 file handles") && said.contains("ulimit -n"), "{said}");
+    assert!(
+        said.contains("64 file handles") && said.contains("ulimit -n"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub(super) struct Style {
     pub quarters: Option<u8>,
     /// Stands for the font's name: equal for equal names.
     pub font: u32,
+    /// The same without the tag of the part of the font that the file holds.
+    pub family: u32,
     /// Red, green and blue of the letters, a byte each.
     pub colour: u32,
 }
@@ -363,6 +365,7 @@ impl Reader<'_> {
             is_fixed: font.is_fixed,
             quarters: quarters(turn * matrix.a, turn * matrix.b),
             font: font.name,
+            family: font.family,
             colour: self.colour(object),
         }
     }

@@ -4,6 +4,7 @@
 use super::geometry::Area;
 use super::segments::Segment;
 use super::unicode;
+use crate::escape::is_wide;
 
 /// Narrowest gap that is noted, in sizes of the letters; a usual space is narrower.
 pub(super) const NARROWEST: f32 = 0.5;
@@ -93,6 +94,19 @@ fn add(counts: &mut [usize; 5], more: [usize; 5]) {
     for (count, more) in counts.iter_mut().zip(more) {
         *count += more;
     }
+}
+
+/// Counts the wide characters of a segment as bold.
+pub(super) fn embolden(text: &mut Segment) {
+    let bold = |counts: &mut [usize; 5]| {
+        let [characters, bold, _, _, wide] = counts;
+        *bold = (*bold + *wide).min(*characters);
+    };
+    text.cuts.iter_mut().for_each(|cut| bold(&mut cut.counts));
+    let mut counts = counts(text);
+    bold(&mut counts);
+    text.bold = counts[1];
+    text.starts_bold |= text.text.starts_with(is_wide);
 }
 
 /// The parts of a segment between the cuts that are wanted, from left to right.

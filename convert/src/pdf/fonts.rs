@@ -15,6 +15,8 @@ pub(super) struct Looks {
     pub is_fixed: bool,
     /// Stands for the font's name: equal for equal names.
     pub name: u32,
+    /// The same for the name without the tag of the part of it that the file holds.
+    pub family: u32,
 }
 
 /// The fonts of a page that were asked for.
@@ -47,6 +49,7 @@ impl Fonts {
             is_italic: is_italic(&text, flags),
             is_fixed: is_fixed(&text, flags),
             name: fnv_1a(&text),
+            family: fnv_1a(without_tag(&text)),
         };
         self.known.insert(font, looks);
         looks
@@ -59,6 +62,14 @@ fn lowercase(name: &[u8]) -> String {
         .take_while(|byte| **byte != 0)
         .map(|byte| char::from(byte.to_ascii_lowercase()))
         .collect()
+}
+
+/// `abcdef+dejavuserif` without its first part.
+fn without_tag(name: &str) -> &str {
+    match name.split_once('+') {
+        Some((tag, family)) if tag.len() == 6 => family,
+        _ => name,
+    }
 }
 
 /// The hash FNV-1a of a text.

@@ -38,6 +38,7 @@ mod repeats;
 mod ruled;
 mod rules;
 mod scans;
+mod second_fonts;
 mod segments;
 mod statistics;
 mod structure;
@@ -321,6 +322,10 @@ fn read_pages(document: &Document, bounds: Bounds<'_>) -> Result<ReadPages> {
     }
     read.addresses = reader.addresses;
     check_readable(&read, count)?;
+    let producer = document.metadata().remove("producer");
+    if producer.is_some_and(|name| name.starts_with(second_fonts::CHROMIUM)) {
+        second_fonts::embolden(&mut read.pages);
+    }
     Ok(read)
 }
 

@@ -1,7 +1,7 @@
 //! Characters to segments: runs of text on one line without a wide gap. Segments are what the
 //! layout moves about.
 
-use super::characters::{Character, Glyph};
+use super::characters::{Character, Glyph, Style};
 use super::cuts::{self, Cut};
 use super::direction;
 use super::geometry::Area;
@@ -24,6 +24,35 @@ const LABEL_GAP: f32 = 0.55;
 /// between two of them is.
 const SPACED_LETTERS: usize = 5;
 const SPACED_WORD_GAP: f32 = 1.6;
+
+/// The font of the wide characters of a run of text.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) enum WideFont {
+    /// It has none.
+    #[default]
+    Without,
+    One {
+        /// What stands for the name of the font, and for that of the part that the file holds.
+        family: u32,
+        font: u32,
+    },
+    Several,
+}
+
+impl WideFont {
+    /// With another character in this style.
+    fn with(self, style: &Style) -> Self {
+        let own = Self::One {
+            family: style.family,
+            font: style.font,
+        };
+        match self {
+            Self::Without => own,
+            other if other == own => own,
+            _ => Self::Several,
+        }
+    }
+}
 
 /// A run of text on one line.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,6 +77,8 @@ pub(super) struct Segment {
     pub fixed: usize,
     /// Those of them that are as wide as high, as Chinese ones are.
     pub wide: usize,
+    /// Their font, if those are in one.
+    pub wide_font: WideFont,
     /// The colour of all of them; `None` of several.
     pub colour: Option<u32>,
     /// Stands for the name of the font of its first letter.
@@ -308,7 +339,10 @@ impl Builder {
         segment.characters += 1;
         segment.bold += usize::from(character.style.is_bold);
         segment.italic += usize::from(character.style.is_italic);
-        segment.wide += usize::from(is_wide(character.value) && !character.style.is_fixed);
+        if is_wide(character.value) && !character.style.is_fixed {
+            segment.wide += 1;
+            segment.wide_font = segment.wide_font.with(&character.style);
+        }
         segment.fixed += usize::from(character.style.is_fixed);
         if !segment.text.contains(' ') {
             self.first_word += 1;

@@ -20,6 +20,7 @@ mod tree;
 use super::characters::{Characters, Glyph};
 use super::document::{Document, Page};
 use super::page_text::MARGIN_SHARE;
+use super::second_fonts::CHROMIUM;
 use super::segments::Segment;
 use belief::Share;
 use cells::HeaderColumns;
@@ -30,15 +31,12 @@ pub(super) use blocks::with_told;
 pub(super) use marks::{Content, Marks};
 pub(super) use told::{Told, segments};
 
-/// Start of the name that Chromium writes as its producer. All that stands in the document is in
-/// its tree: other text is the head or the foot of a page.
-const CHROMIUM: &str = "Skia/PDF";
-
 /// The structure of a document, page by page.
 pub(super) struct Structure<'a> {
     trees: Option<Trees<'a>>,
     headers: HeaderColumns,
-    /// Text outside of the tree is in no case part of the document.
+    /// Text outside of the tree is in no case part of the document: it is the head or the foot of a
+    /// page, as in those of Chromium.
     is_complete: bool,
 }
 
