@@ -10,7 +10,8 @@
 use std::collections::{HashMap, HashSet};
 
 use futures::future::try_join_all;
-use tributary_schemas::search::{QueryPlan, ScoredChunk};
+use tributary_models::terms::is_ideograph;
+use tributary_schemas::search::{Hit, QueryPlan, ScoredChunk};
 use tributary_schemas::{ChunkId, Result};
 use tributary_store::search_index::{KeywordQuery, SearchIndex};
 
@@ -243,6 +244,14 @@ pub fn unmatched(words: &[Word], scores: &TokenScores, relevance: f32) -> Vec<St
         }
     }
     named
+}
+
+/// The words without Chinese ones that a hit has within longer words, which are other tokens: who
+/// reads the hit sees them.
+pub fn without_parts(mut words: Vec<String>, hits: &[Hit]) -> Vec<String> {
+    let has = |hit: &Hit, word: &str| hit.text.contains(word) || hit.title.contains(word);
+    words.retain(|word| !word.chars().any(is_ideograph) || !hits.iter().any(|hit| has(hit, word)));
+    words
 }
 
 #[cfg(test)]

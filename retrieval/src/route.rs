@@ -256,7 +256,10 @@ impl Retriever {
         let unmatched_terms = match unmet_filter {
             Some(_) => Vec::new(),
             None if may_be_filter && plan.filter.may_be_withheld() => Vec::new(),
-            None => coverage::unmatched(&found.words, &found.tokens, best),
+            None => {
+                let nowhere = coverage::unmatched(&found.words, &found.tokens, best);
+                coverage::without_parts(nowhere, &ranked.hits)
+            }
         };
         let tiers = summaries.into_iter();
         let response = SearchResponse {

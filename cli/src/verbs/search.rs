@@ -117,7 +117,7 @@ fn doubt(hits: &[Hit]) -> Option<String> {
 
 fn describe_hit(hit: &Hit, words: &[String], text: &mut String) {
     let place = place(hit);
-    let body = hit.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let body = readable(&hit.text);
     let worth = match hit.relevance {
         Some(relevance) => format!("relevance {relevance:.2}"),
         None => format!("score {:.3}", hit.score),
@@ -190,6 +190,27 @@ fn query_words(query: &str) -> Vec<String> {
     })
     .filter(|word: &String| word.chars().count() > 1)
     .collect()
+}
+
+/// A text in one line, without what Markdown needs for pictures and the heads of tables.
+fn readable(text: &str) -> String {
+    let is_rule = |line: &str| {
+        let mut signs = line.chars().filter(|sign| !sign.is_whitespace());
+        line.contains("--") && signs.all(|sign| matches!(sign, '|' | '-' | ':'))
+    };
+    let mut out: Vec<&str> = Vec::new();
+    for line in text.lines().filter(|line| !is_rule(line)) {
+        let mut rest = line;
+        while let Some((before, after)) = rest.split_once("![")
+            && let Some((_, behind)) = after.split_once("](")
+            && let Some((_, behind)) = behind.split_once(')')
+        {
+            out.extend(before.split_whitespace());
+            rest = behind;
+        }
+        out.extend(rest.split_whitespace());
+    }
+    out.join(" ")
 }
 
 /// The part of a text with the most of the words, about as long as two lines.
@@ -299,5 +320,10 @@ mod tests {
         assert!(shown.starts_with('…') && shown.ends_with('…'));
         assert_eq!(snippet("short text", &query_words("absent")), "short text");
         assert_eq!(snippet("", &[]), "");
+        let text = "![](image:0) Pumps ![a sign](image:1)!\n\n| Pump | bar |\n| --- | :-: |\n| P-1 | 5 -- 6 |\na [link](x) ![";
+        assert_eq!(
+            readable(text),
+            "Pumps ! | Pump | bar | | P-1 | 5 -- 6 | a [link](x) !["
+        );
     }
 }

@@ -67,6 +67,7 @@ const PAGE_FILES: &[File] = files![
     "parts/notice.js",
     "parts/paged.js",
     "parts/pictures.js",
+    "parts/places.js",
     "parts/resource.js",
     "parts/sign_in.js",
     "parts/state.js",

@@ -1,4 +1,5 @@
 // Calls of the server. What it refuses comes as a `Problem` with its hint.
+import { placesOf, withPictures } from "./parts/places.js";
 import { t } from "./words.js";
 
 const BUSY = 429;
@@ -147,9 +148,9 @@ export function fenced(code, language = "") {
   return `${fence}${language.replace(/[^\w+#-]/g, "")}\n${code.replace(/\n$/, "")}\n${fence}\n`;
 }
 
-/** The text of a hit or a passage as Markdown: source code is none. */
-export function markdownOf({ text, language }) {
-  return language === undefined ? text : fenced(text, language);
+/** The text of a hit or a passage as Markdown, its pictures where they stand: source code is none. */
+export function markdownOf({ text, language, images }) {
+  return language === undefined ? withPictures(text, placesOf([text], images)) : fenced(text, language);
 }
 
 const BATCH_CHARACTERS = 150_000;

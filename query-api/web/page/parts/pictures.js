@@ -1,8 +1,7 @@
 // Pictures that documents carry, as this server keeps them; those of other places are not loaded.
 import { html, useState } from "../html.js";
 import { t } from "../words.js";
-
-const KEPT = /^\/v1\/images\/[0-9a-f]{64}$/;
+import { KEPT } from "./places.js";
 
 function Picture({ link, label }) {
   const [gone, setGone] = useState(false);

@@ -9,6 +9,7 @@ import { Markup, textOf } from "../parts/markup.js";
 import { markTexts } from "../parts/marking.js";
 import { Busy, Empty, ProblemNotice } from "../parts/notice.js";
 import { isWebAddress, PagePictures, Pictures } from "../parts/pictures.js";
+import { placesOf, withoutPlace, withPictures } from "../parts/places.js";
 import { useResource } from "../parts/resource.js";
 import { isFinal, State } from "../parts/state.js";
 import { titleOf } from "./hit.js";
@@ -19,10 +20,14 @@ const SHORTEST_OVERLAP = 24;
 
 async function read(id, question, cited, options) {
   const report = await get(`${documentPath(id)}?passages=true`, options);
-  const pieces = pieced(report.passages ?? []);
-  const markup = await rendered(pieces.map(markdownOf), question, options);
+  const passages = report.passages ?? [];
+  const pieces = pieced(passages);
+  const places = placesOf(passages.map(({ text }) => text), report.pictures);
+  const texts = pieces.map((piece) => ({ ...piece, text: withPictures(piece.text, places) }));
+  const markup = await rendered(texts.map(markdownOf), question, options);
   const quotes = await rendered(cited, null, options);
-  return { report, pieces: pieces.map((piece, at) => ({ ...piece, markup: markup[at] })), quotes: quotes.map(textOf) };
+  const pictures = withoutPlace(report.pictures, places);
+  return { report, pictures, pieces: pieces.map((piece, at) => ({ ...piece, markup: markup[at] })), quotes: quotes.map(textOf) };
 }
 
 /**
@@ -88,7 +93,7 @@ function useCited(place, pieces, quotes) {
   return missing;
 }
 
-function Reading({ report, pieces, quotes, chunk }) {
+function Reading({ report, pictures, pieces, quotes, chunk }) {
   const shown = report.passages?.length ?? 0;
   const place = useRef(null);
   const headings = useHeadings(place, pieces);
@@ -106,7 +111,7 @@ function Reading({ report, pieces, quotes, chunk }) {
       <${Outline} headings=${headings} />
       <div class="reading" ref=${place}>
         ${pieces.length === 0 && html`<${Empty}>${t("document.noText")}<//>`}
-        <${Pictures} links=${report.pictures} />
+        <${Pictures} links=${pictures} />
         ${pieces.map((piece) => html`<${Piece} key=${piece.chunk_id} piece=${piece} pagesAt=${report.page_pictures} pages=${pagesOf(piece, report)} found=${piece.ids.includes(chunk)} />`)}
       </div>
     </div>
@@ -125,12 +130,15 @@ const pagesOf = (piece, report) => (piece.pages?.length || report.metadata?.page
 function Piece({ piece, pagesAt, pages, found }) {
   const place = useRef(null);
   useEffect(() => {
-    if (found) place.current.scrollIntoView({ block: "start" });
+    if (!found) return;
+    place.current.scrollIntoView({ block: "start" });
+    const mark = place.current.querySelector("mark");
+    if (mark && mark.getBoundingClientRect().bottom > innerHeight) mark.scrollIntoView({ block: "center" });
   }, [found]);
   const shape = ["piece", found && "found", piece.kind === "summary" && "summary"].filter(Boolean).join(" ");
   return html`<section ref=${place} class=${shape} aria-label=${found ? t("document.found") : undefined}>
     ${piece.kind === "summary" && html`<p class="quiet">${t("hit.summary")}</p>`}
-    <${Markup} markup=${piece.markup} /><${Pictures} links=${piece.images} />
+    <${Markup} markup=${piece.markup} />
     ${pagesAt && html`<${PagePictures} at=${pagesAt} pages=${pages} open=${found} />`}
   </section>`;
 }

@@ -6,6 +6,7 @@ import { percent, t } from "../words.js";
 import { FoldedMarkup, Markup } from "../parts/markup.js";
 import { Meter } from "../parts/meter.js";
 import { isWebAddress, Pictures, ranges } from "../parts/pictures.js";
+import { placesOf, withoutPlace } from "../parts/places.js";
 import { ProblemNotice } from "../parts/notice.js";
 import { HitScores } from "./explain.js";
 
@@ -23,7 +24,7 @@ export function Hit({ hit, answer, onUnfold, all }) {
     ${hit.kind === "summary" && html`<p class="quiet">${t("hit.summary")}</p>`}
     <${Definition} code=${hit.code} />
     <${FoldedMarkup} markup=${hit.markup} />
-    <${Pictures} links=${hit.images} />
+    <${Pictures} links=${withoutPlace(hit.images, placesOf([hit.text], hit.images))} />
     <${Facts} hit=${hit} reading=${reading} />
     <${Family} family=${hit.family} onUnfold=${onUnfold} />
     ${hit.more_in_document > 0 && html`<p class="more"><a href=${all} onClick=${() => scrollTo(0, 0)}>${t("hit.moreInDocument", { count: hit.more_in_document })}</a></p>`}
