@@ -153,7 +153,7 @@ fn describe(
             "documents {documents}; stages with records before them: {waiting} - does a process run them?"
         ),
         (taken, _) => format!(
-            "documents {documents}; taken by {taken}: a long document, or the stage waits for a model, an external step or a store that does not answer (see its log and /health/readyz)"
+            "documents {documents}; taken by {taken}: a long document, others before it, or the stage waits for a model, an external step or a store that does not answer (see its log and /health/readyz)"
         ),
     }
 }
@@ -214,7 +214,7 @@ mod tests {
         let said = describe(&waiting, &lag, &taken);
         assert_eq!(
             said,
-            "documents 12 embedding; taken by embed (2): a long document, or the stage waits for a model, an external step or a store that does not answer (see its log and /health/readyz)"
+            "documents 12 embedding; taken by embed (2): a long document, others before it, or the stage waits for a model, an external step or a store that does not answer (see its log and /health/readyz)"
         );
     }
 }

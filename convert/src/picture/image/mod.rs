@@ -4,7 +4,8 @@
 //! animation (GIF, WebP, APNG) the first frame is read; each page of a TIFF is a page (`\f`),
 //! reduced copies and masks of it are not. A cut-off image gives what is there if that is more than
 //! half, with the metadata `damaged`; otherwise it is `Corrupt`. An image without text, or one that
-//! is left unread, is empty Markdown. The image itself is kept beside its text. Sizes are checked
+//! is left unread, is empty Markdown. The image itself is kept beside its text, of a TIFF its pages
+//! with text as JPEG. Sizes are checked
 //! before any pixel is decoded.
 
 mod colours;
@@ -19,10 +20,11 @@ use crate::config::ImageConfig;
 use crate::document::Converted;
 use crate::document::EmbeddedFile;
 use crate::limits::Limits;
+use crate::picture::jpeg;
 use crate::picture::ocr::PictureReader;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "image/2";
+pub(crate) const NAME: &str = "image/3";
 
 /// A decoded page.
 pub(crate) struct Page {
@@ -48,7 +50,8 @@ pub(crate) fn convert(
         media_type,
         ..Converted::default()
     };
-    let mut pages = Vec::new();
+    let is_tiff = format == image::ImageFormat::Tiff;
+    let (mut pages, mut shown) = (Vec::new(), Vec::new());
     let mut read_page = |page: Page| {
         limits.check_time()?;
         if let Some(damage) = page.damaged {
@@ -60,37 +63,61 @@ pub(crate) fn convert(
             .map(|image| limits.read_picture(image))
             .transpose()?
             .flatten();
-        pages.push(text.unwrap_or_default());
+        let text = text.unwrap_or_default();
+        // Nothing that shows a page shows a TIFF: its pages are kept as JPEG.
+        let image = page.image.filter(|_| is_tiff && !text.is_empty());
+        shown.push(image.as_ref().and_then(jpeg::of));
+        pages.push(text);
         Ok(())
     };
-    match format {
-        image::ImageFormat::Tiff => tiff_pages::each_page(bytes, settings, limits, &mut read_page)?,
-        _ => read_page(decode::decode(bytes, format, settings)?)?,
+    match is_tiff {
+        true => tiff_pages::each_page(bytes, settings, limits, &mut read_page)?,
+        false => read_page(decode::decode(bytes, format, settings)?)?,
     }
-    if pages.iter().any(|page| !page.is_empty()) {
-        converted.markdown = pages.join("\u{c}");
-        if format != image::ImageFormat::Tiff {
-            keep(&mut converted, bytes, format);
+    if pages.iter().all(String::is_empty) {
+        return Ok(converted);
+    }
+    let files = match is_tiff {
+        true => shown.into_iter().enumerate().map(page_file).collect(),
+        false => vec![Some(whole_file(bytes, format))],
+    };
+    for (page, file) in pages.iter_mut().zip(files) {
+        if let Some(file) = file {
+            page.insert_str(0, &keep(&mut converted, file));
         }
     }
+    converted.markdown = pages.join("\u{c}");
     Ok(converted)
 }
 
-/// Hands the image itself over, shown above its text. Not a TIFF: nothing that shows a page shows
-/// one.
-fn keep(converted: &mut Converted, bytes: &[u8], format: image::ImageFormat) {
+/// The file of an image as it came.
+fn whole_file(bytes: &[u8], format: image::ImageFormat) -> EmbeddedFile {
     let extension = format.extensions_str().first().copied().unwrap_or_default();
-    let file = EmbeddedFile {
+    EmbeddedFile {
         name: format!("image.{extension}"),
-        media_type: converted.media_type.clone(),
+        media_type: format.to_mime_type().to_owned(),
         bytes: bytes.to_vec(),
-    };
-    converted.blobs.push(file);
+    }
+}
+
+/// The file of a page, by its index.
+fn page_file((index, jpeg): (usize, Option<Vec<u8>>)) -> Option<EmbeddedFile> {
+    Some(EmbeddedFile {
+        name: format!("page-{}.jpg", index + 1),
+        media_type: "image/jpeg".to_owned(),
+        bytes: jpeg?,
+    })
+}
+
+/// Hands a picture over; returns the Markdown that shows it above its text.
+fn keep(converted: &mut Converted, file: EmbeddedFile) -> String {
+    let number = converted.blobs.len();
     converted.images.push(ImageLink {
-        link: "embedded:0".to_owned(),
+        link: format!("embedded:{number}"),
         alt: String::new(),
     });
-    converted.markdown.insert_str(0, "![](image:0)\n\n");
+    converted.blobs.push(file);
+    format!("![](image:{number})\n\n")
 }
 
 /// Whether an image is of a format that is read, by its first bytes.
