@@ -37,13 +37,13 @@ pub fn mark(markdown: &str) -> String {
 
 /// Whether nothing is to part what stands before a page and the page.
 fn goes_on(before: &str, page: &str) -> bool {
-    let Some(last) = before.lines().next_back() else {
+    let is_text = |line: &&str| !line.starts_with(MARK);
+    let Some(last) = before.lines().rev().find(is_text).map(str::trim) else {
         return true;
     };
-    let last = last.trim();
     let mut lines = page.lines().map(str::trim);
     let first = lines.next().unwrap_or_default();
-    let is_parted = last.is_empty() || first.is_empty() || last.starts_with(MARK);
+    let is_parted = last.is_empty() || first.is_empty();
     let (from, to) = (Line::of(last), Line::of(first));
     is_parted
         || match (from, to) {
@@ -130,7 +130,7 @@ mod tests {
             [
                 "# 一\n\ntext\n\n# Two\n\nfour\n",
                 "# Two\n\nfour\n",
-                "four\n",
+                "\nfour\n",
                 "four\n"
             ]
         );

@@ -454,7 +454,7 @@ mod tests {
                 let height = 12.0 + 12.0 * f32::from(line);
                 let room = if line % 3 == 1 { "of a text" } else { "" };
                 [
-                    text_at("Left beside it", 400.0, height),
+                    text_at("Text beside it", 700.0, height),
                     text_at(&format!("one {line} {room}"), 5.0, height),
                 ]
             })

@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn what_is_left_out_stays_and_pages_survive_the_way_there_and_back() {
         let text = request(&document()).markdown;
-        assert_eq!(text, "# 一\n\ntext\n\u{c}# Two\n\u{c}\u{c}four\n");
+        assert_eq!(text, "# 一\n\ntext\n\n\u{c}# Two\n\u{c}\n\u{c}four\n");
         for reply in [
             json!({"document_id": "d", "version": 7}),
             json!({"document_id": "d", "version": 7, "markdown": text}),

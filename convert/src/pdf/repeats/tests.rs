@@ -33,6 +33,7 @@ fn page(number: usize) -> PageText {
             height: 800.0,
             ..Layer::default()
         }],
+        height: 800.0,
         characters: 20,
         has_text: true,
         ..PageText::default()
@@ -97,8 +98,8 @@ fn a_last_page_with_little_text_has_a_head_too() {
 fn titled(size: f32, width: f32) -> Vec<PageText> {
     let with_title = |number| {
         let mut page = page(number);
+        page.width = width;
         let layer = &mut page.layers[0];
-        layer.width = width;
         let mut title = layer.segments[0].clone();
         title.text = format!("Cost ({number})");
         (title.area.left, title.size) = (220.0, size);

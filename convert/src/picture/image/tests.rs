@@ -135,7 +135,7 @@ fn every_format_is_read() {
         let converted = converted(&bytes).unwrap();
         assert_eq!(
             (converted.media_type.as_str(), &*converted.converter),
-            (media_type, "image/2")
+            (media_type, "image/3")
         );
         assert_eq!(
             converted.metadata["ocr_pages"],
