@@ -128,7 +128,8 @@ pub struct DocumentState {
     /// was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Box<DocumentState>>,
-    /// With an acceptance: the newest version before it that may be on its way behind ingest. Once
+    /// The newest version that may be on its way behind ingest, where the report does not tell of it
+    /// by itself: one before an accepted version, or one after the version of an older report. Once
     /// compacted, no other report says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<u64>,

@@ -32,6 +32,9 @@ use crate::set_costs::SetCosts;
 /// Longest wait for reports about a document before one of its versions is accepted.
 const PASSED_WAIT: Duration = Duration::from_secs(2);
 
+/// Acceptances of different documents that are reported at once, at most.
+const ACCEPTING: usize = 64;
+
 /// Each may take a second of a core where there are millions of documents.
 const LISTINGS_AT_ONCE: usize = 2;
 /// How long it is taken for true which generation of the index serves.
@@ -93,6 +96,9 @@ pub struct Documents {
     /// Held while what was accepted is compared with the index: each comparison holds all that is
     /// stored.
     reconciling: Mutex<()>,
+    /// Each held while an acceptance of one of its documents is reported: what one says of the
+    /// versions before it, the one before has reported.
+    accepting: Vec<Mutex<()>>,
     /// Which generation served, and when that was seen.
     serving: Mutex<Option<(Instant, String)>>,
     costs: SetCosts,
@@ -138,6 +144,9 @@ impl Documents {
             versions,
             listings: Semaphore::new(LISTINGS_AT_ONCE),
             reconciling: Mutex::default(),
+            accepting: std::iter::repeat_with(Mutex::default)
+                .take(ACCEPTING)
+                .collect(),
             serving: Mutex::default(),
             rights_of: Arc::new(|published| DocumentRights::stated(&published.attributes)),
         }
@@ -484,15 +493,7 @@ impl Documents {
             .append(Topic::DocumentsRaw, vec![record])
             .await?;
         let are_new = self.are_new(&header.document_id, rights.as_ref());
-        let passed = self.passed(&header).await;
-        let accepted = Output::report(&DocumentState {
-            published_rights: rights,
-            passed,
-            ..report(&header, State::Accepted, (self.clock)())
-        })?;
-        self.topics
-            .append(accepted.topic, vec![accepted.record])
-            .await?;
+        self.report_accepted(&header, rights).await?;
         if are_new {
             self.obey().await;
         }
@@ -500,6 +501,45 @@ impl Documents {
             document_id: header.document_id,
             version: header.version,
         })
+    }
+
+    /// Nothing where a newer version is known by now: ingest drops this one, and its report, the
+    /// last one of the document, would take the place of what is known of the newer.
+    async fn report_accepted(
+        &self,
+        header: &DocumentHeader,
+        rights: Option<DocumentRights>,
+    ) -> Result<()> {
+        // Of a document that nobody knows nothing is on its way.
+        let lane = self
+            .table
+            .has_where(&header.document_id, |_| true)
+            .then(|| self.lane(&header.document_id));
+        let _turn = match lane.flatten() {
+            Some(lane) => Some(lane.lock().await),
+            None => None,
+        };
+        let passed = self.passed(header).await;
+        if self.table.newest_version(&header.document_id) > header.version {
+            return Ok(());
+        }
+        let accepted = Output::report(&DocumentState {
+            published_rights: rights,
+            passed,
+            ..report(header, State::Accepted, (self.clock)())
+        })?;
+        let reported = self
+            .topics
+            .append(accepted.topic, vec![accepted.record])
+            .await;
+        reported.map(drop)
+    }
+
+    /// The lock that this document shares with a few others.
+    fn lane(&self, document_id: &str) -> Option<&Mutex<()>> {
+        let hash = blake3::hash(document_id.as_bytes());
+        let number = hash.as_bytes().first().copied().map_or(0, usize::from);
+        self.accepting.get(number % ACCEPTING)
     }
 
     /// The newest version before this one that may have left ingest. Its own report goes with the

@@ -68,8 +68,14 @@ impl DocumentRow {
                 report.at_ms
             },
             indexed_at_ms: indexed.map_or(report.indexed_at_ms, |indexed| indexed.at_ms),
+            passed: report.passed.max(self.passed_beyond(report.version)),
             ..report
         }
+    }
+
+    /// The newest version that left ingest, if it is newer than this one.
+    pub(super) fn passed_beyond(&self, version: u64) -> Option<u64> {
+        (self.passed > version).then_some(self.passed)
     }
 
     /// What a viewer is told of it; `None` where that is nothing, not even that it is there.
@@ -599,13 +605,14 @@ fn keep_what_it_cannot_say(latest: &mut DocumentState, previous: &DocumentState)
 
 /// The version of a report that tells of a stage after ingest, or which it names, else 0.
 fn passed_ingest(state: &DocumentState) -> u64 {
-    match (state.state, state.indexed_version) {
-        (State::Accepted, _) => state.passed.unwrap_or(0),
+    let own = match (state.state, state.indexed_version) {
+        (State::Accepted, _) => 0,
         // Unchanged: it ended there.
         (State::Skipped, Some(_)) => 0,
         // A skip of any other kind may have a removal on its way.
         _ => state.version,
-    }
+    };
+    own.max(state.passed.unwrap_or(0))
 }
 
 /// The version of a report that tells of the end of ingest or of what came after it, else 0.

@@ -185,6 +185,30 @@ mod tests {
     }
 
     #[test]
+    fn a_late_report_of_an_older_version_tells_of_a_change_in_flight() {
+        let said = |version: u64, state: State| {
+            let document = DocumentHeader {
+                document_id: "d".into(),
+                version,
+                fingerprint: format!("f{version}"),
+                ..DocumentHeader::default()
+            };
+            report(&document, state, 0)
+        };
+        let all = [
+            said(1, State::Indexed),
+            said(2, State::Chunking),
+            said(3, State::Accepted),
+        ];
+        let table = DocumentTable::with_reports(&all);
+        // Another document with the same content was written: who stands for whom is reported again.
+        let late = table.get("d").unwrap().dated(said(1, State::Indexed));
+        assert_eq!(late.passed, Some(2));
+        let alone = SkipGate::new(Arc::new(DocumentTable::with_reports(&[late])));
+        assert_eq!(alone.unchanged_since("d", 3, "f1"), None);
+    }
+
+    #[test]
     fn only_what_the_table_does_not_know_yet_is_remembered() {
         let gate = gate(&[(5, State::Indexed)]);
         gate.pass("d", 5);
