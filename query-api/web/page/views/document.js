@@ -127,13 +127,24 @@ function Earlier({ report }) {
 /** Passages of a document of one page name none. */
 const pagesOf = (piece, report) => (piece.pages?.length || report.metadata?.pages !== "1" ? piece.pages : [1]);
 
+/** Scrolls to a passage and its first marked word; again when its pictures are there, until the reader moves. */
+function showFound(passage) {
+  const show = () => {
+    passage.scrollIntoView({ block: "start" });
+    const mark = passage.querySelector("mark.cited") ?? passage.querySelector("mark");
+    if (mark && (mark.className === "cited" || mark.getBoundingClientRect().bottom > innerHeight)) mark.scrollIntoView({ block: "center" });
+  };
+  const moves = new AbortController();
+  for (const kind of ["wheel", "touchstart", "keydown", "pointerdown"]) addEventListener(kind, () => moves.abort(), { passive: true, signal: moves.signal });
+  passage.addEventListener("load", show, { capture: true, signal: moves.signal });
+  show();
+  return () => moves.abort();
+}
+
 function Piece({ piece, pagesAt, pages, found }) {
   const place = useRef(null);
   useEffect(() => {
-    if (!found) return;
-    place.current.scrollIntoView({ block: "start" });
-    const mark = place.current.querySelector("mark");
-    if (mark && mark.getBoundingClientRect().bottom > innerHeight) mark.scrollIntoView({ block: "center" });
+    if (found) return showFound(place.current);
   }, [found]);
   const shape = ["piece", found && "found", piece.kind === "summary" && "summary"].filter(Boolean).join(" ");
   return html`<section ref=${place} class=${shape} aria-label=${found ? t("document.found") : undefined}>
