@@ -2,7 +2,8 @@
 //!
 //! The route with PDFium (`library`): open (`document`) → characters, links and drawn lines of each
 //! page (`page_text`) → running headers, footers and page numbers off (`repeats`) → tables,
-//! columns, paragraphs (`layout`) → headings (`headings`) → Markdown (`render`). Pages with tags
+//! columns, paragraphs (`layout`) → headings (`headings`) → tables over pages (`over_pages`) → Markdown
+//! (`render`). Pages with tags
 //! that are to be believed take all that from them (`structure`); the metadata `tagged_pages` lists
 //! these. Without PDFium the built-in reader does it all (`fallback`). Rules: hidden layers and invisible text are read (it
 //! is the text layer of scans), annotations and form fields are not, running lines that are taken

@@ -179,15 +179,11 @@ fn item(label: &str, text: String, depth: usize) -> Item {
 
 /// A number with the sign behind it: in lines from right to left `3.` is drawn as `.3`.
 fn sign_behind(label: &str) -> String {
-    let sign = label
-        .chars()
-        .next()
-        .filter(|sign| matches!(sign, '.' | ')'));
-    let number = sign.and_then(|sign| label.strip_prefix(sign));
-    let is_number =
-        |text: &&str| !text.is_empty() && text.chars().all(|sign| sign.is_ascii_digit());
-    match (sign, number.filter(is_number)) {
-        (Some(sign), Some(number)) => format!("{number}{sign}"),
+    let is_number = |text: &str| text.chars().all(|sign| sign.is_ascii_digit());
+    match label.split_at_checked(1) {
+        Some((sign @ ("." | ")"), number)) if !number.is_empty() && is_number(number) => {
+            format!("{number}{sign}")
+        }
         _ => label.to_owned(),
     }
 }
