@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -14,7 +13,6 @@ use tributary_schemas::{
 };
 use tributary_store::blobs::Blobs;
 use tributary_store::event_log::stage::{Output, Stage};
-use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::{Position, StoredRecord, message};
 use tributary_store::generations::Generations;
 use tributary_store::manifest::table::DocumentTable;
@@ -24,9 +22,6 @@ use tributary_store::{Clock, manifest};
 use crate::editions::Editions;
 use crate::exact_duplicates::ExactDuplicates;
 use crate::unserved::UnservedReports;
-
-/// How long reports wait for the table to know what was reported until now.
-const TABLE_WAIT: Duration = Duration::from_secs(2);
 
 /// The stage `index`.
 pub struct IndexStage {
@@ -40,7 +35,7 @@ pub struct IndexStage {
     duplicates: ExactDuplicates,
     editions: Editions,
     unserved: UnservedReports,
-    table: Option<(Arc<DocumentTable>, Topics)>,
+    table: Option<Arc<DocumentTable>>,
     clock: Clock,
 }
 
@@ -92,28 +87,16 @@ impl IndexStage {
         }
     }
 
-    /// The same; what this table, which follows these topics, knows already keeps the time since when
-    /// it does, and reports of other documents than that of a record name what passed ingest since.
-    pub fn with_table(self, table: Arc<DocumentTable>, topics: Topics) -> Self {
-        let table = Some((table, topics));
+    /// The same; what this table knows already keeps the time since when it does.
+    pub fn with_table(self, table: Arc<DocumentTable>) -> Self {
+        let table = Some(table);
         Self { table, ..self }
-    }
-
-    /// Waits until the table knows what was reported until now.
-    async fn catch_up(&self) {
-        let Some((table, topics)) = &self.table else {
-            return;
-        };
-        let read = tokio::time::timeout(TABLE_WAIT, table.catch_up(topics)).await;
-        if !matches!(read, Ok(Ok(()))) {
-            tracing::debug!("reports are made with what is known of their documents so far");
-        }
     }
 
     /// The report of a document, with the times since when it is so.
     fn output(&self, state: &DocumentState) -> Result<Output> {
         let table = self.table.as_ref();
-        match table.and_then(|(table, _)| table.get(&state.document_id)) {
+        match table.and_then(|table| table.get(&state.document_id)) {
             Some(row) => Output::report(&row.dated(state.clone())),
             None => Output::report(state),
         }
@@ -427,9 +410,6 @@ impl Stage for IndexStage {
         self.editions.settle().await?;
         let mut settled = self.duplicates.settle().await?;
         settled.extend(self.editions.settled());
-        if !served.is_empty() || !settled.is_empty() {
-            self.catch_up().await;
-        }
         served
             .iter()
             .chain(settled.iter().map(|settled| &settled.state))

@@ -17,7 +17,8 @@ use tributary_ingest::{IngestParts, IngestStage, LaterSettings};
 use tributary_models::ocr::{OcrSetup, OcrUnavailable};
 use tributary_models::service::Uncounted;
 use tributary_schemas::{
-    CleanDocument, DocumentHeader, DocumentState, ErrorKind, Result, State, Topic, event, id,
+    CleanDocument, DocumentHeader, DocumentState, ErrorKind, PassedIngest, Result, State, Topic,
+    event, id,
 };
 use tributary_store::blobs::Blobs;
 use tributary_store::event_log::embedded::{self, EmbeddedEventLog};
@@ -175,6 +176,14 @@ fn state(output: &Output) -> DocumentState {
     assert_eq!(output.topic, Topic::DocumentsStates);
     assert_eq!(output.record.header(event::TRACEPARENT), Some("00-trace"));
     message::decode(&output.record).unwrap().unwrap()
+}
+
+/// What a record says that passed ingest. No report of the document takes its place in the topic.
+fn passed(output: &Output) -> (String, u64) {
+    assert_eq!(output.topic, Topic::DocumentsStates);
+    let passed: PassedIngest = message::decode(&output.record).unwrap().unwrap();
+    assert_ne!(output.record.key, passed.document_id);
+    (passed.document_id, passed.version)
 }
 
 fn clean(output: &Output) -> CleanDocument {
@@ -413,17 +422,18 @@ async fn a_tombstone_passes_on_with_its_version() {
     let outputs = stage.process(&input).await.unwrap();
     assert_eq!(
         (outputs.len(), outputs[0].topic),
-        (2, Topic::DocumentsStates),
+        (3, Topic::DocumentsStates),
         "the table learns that the deletion passed"
     );
+    assert_eq!(passed(&outputs[1]), ("d".to_owned(), 9));
     assert_eq!(
-        (outputs[1].topic, outputs[1].record.value.as_ref()),
+        (outputs[2].topic, outputs[2].record.value.as_ref()),
         (Topic::DocumentsClean, None)
     );
     assert_eq!(
         (
-            message::version(&outputs[1].record),
-            message::document_id(&outputs[1].record).unwrap()
+            message::version(&outputs[2].record),
+            message::document_id(&outputs[2].record).unwrap()
         ),
         (9, "d")
     );
@@ -449,11 +459,12 @@ async fn an_empty_document_is_skipped_and_its_older_version_removed() {
         (State::Skipped, 5, None)
     );
     assert!(report.reason.unwrap().starts_with("empty: "));
+    assert_eq!(passed(&outputs[1]), ("d".to_owned(), 5));
     assert_eq!(
         (
-            outputs[1].topic,
-            outputs[1].record.value.as_ref(),
-            message::version(&outputs[1].record)
+            outputs[2].topic,
+            outputs[2].record.value.as_ref(),
+            message::version(&outputs[2].record)
         ),
         (Topic::DocumentsClean, None, 5)
     );
@@ -488,13 +499,13 @@ async fn an_unchanged_document_is_skipped_until_a_setting_changes() {
         report.reason.as_deref(),
         Some("content and settings unchanged since version 1")
     );
+    let changed = kept.stage("other settings").process(&version(2)).await;
+    let changed = changed.unwrap();
+    assert_eq!((first.len(), changed.len()), (2, 3));
     assert_eq!(
-        kept.stage("other settings")
-            .process(&version(2))
-            .await
-            .unwrap()
-            .len(),
-        2
+        passed(&changed[1]),
+        ("d".to_owned(), 2),
+        "version 1 is about to be taken away"
     );
 }
 
@@ -515,7 +526,7 @@ async fn a_picture_that_nobody_reads_is_skipped_and_says_why() {
         skipped.reason.as_deref(),
         Some("no text: its pictures were not read: no models are here")
     );
-    assert_eq!(outputs.len(), 2, "the chunks of an older version go");
+    assert_eq!(outputs.len(), 3, "the chunks of an older version go");
 }
 
 #[tokio::test]

@@ -37,6 +37,8 @@ pub const TYPE_CHUNKS_TAGGED: &str = "tributary.chunks.tagged.v1";
 pub const TYPE_CHUNKS_EMBEDDED: &str = "tributary.chunks.embedded.v1";
 /// A document changed its state.
 pub const TYPE_DOCUMENT_STATE: &str = "tributary.document.state.v1";
+/// Type of the values in `documents.states` that say what left ingest.
+pub const TYPE_PASSED_INGEST: &str = "tributary.document.passed-ingest.v1";
 /// A new generation of the index was asked for.
 pub const TYPE_REINDEX_REQUESTED: &str = "tributary.reindex.requested.v1";
 /// The build of a generation came to another state.
@@ -59,6 +61,7 @@ pub fn data_schema(event_type: &str) -> Option<&'static str> {
         TYPE_CHUNKS_TAGGED => Some("urn:tributary:schema:tagged-document.v1"),
         TYPE_CHUNKS_EMBEDDED => Some("urn:tributary:schema:embedded-document.v1"),
         TYPE_DOCUMENT_STATE => Some("urn:tributary:schema:document-state.v1"),
+        TYPE_PASSED_INGEST => Some("urn:tributary:schema:passed-ingest.v1"),
         TYPE_REINDEX_REQUESTED => Some("urn:tributary:schema:reindex-request.v1"),
         TYPE_REINDEX_STATE => Some("urn:tributary:schema:reindex-report.v1"),
         TYPE_AUDIT_ENTRY => Some("urn:tributary:schema:audit-entry.v1"),
@@ -104,6 +107,7 @@ mod tests {
             TYPE_CHUNKS_TAGGED,
             TYPE_CHUNKS_EMBEDDED,
             TYPE_DOCUMENT_STATE,
+            TYPE_PASSED_INGEST,
             TYPE_REINDEX_REQUESTED,
             TYPE_REINDEX_STATE,
             TYPE_AUDIT_ENTRY,

@@ -23,7 +23,7 @@ use crate::table_query::{TableAnswer, TableQueryRequest};
 use crate::user_profile::UserProfile;
 use crate::{
     CleanDocument, DeadLetter, DocumentEvent, DocumentState, EmbeddedDocument, Filter,
-    Reconciliation, TaggedDocument,
+    PassedIngest, Reconciliation, TaggedDocument,
 };
 
 /// What every schema's `$id` begins with; the name and version of the message follow.
@@ -47,6 +47,7 @@ pub const MESSAGES: &[Message] = &[
     message::<TaggedDocument>("tagged-document.v1"),
     message::<EmbeddedDocument>("embedded-document.v1"),
     message::<DocumentState>("document-state.v1"),
+    message::<PassedIngest>("passed-ingest.v1"),
     message::<DeadLetter>("dead-letter.v1"),
     message::<ReindexRequest>("reindex-request.v1"),
     message::<ReindexReport>("reindex-report.v1"),

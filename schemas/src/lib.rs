@@ -65,6 +65,6 @@ pub use id::ChunkId;
 pub use listing::DocumentSort;
 pub use newest_rights::{Newer, NewestRights, SharedNewestRights};
 pub use section_level::SectionLevel;
-pub use state::{DocumentState, Labels, Reconciliation, State};
+pub use state::{DocumentState, Labels, PassedIngest, Reconciliation, State};
 pub use topic::Topic;
 pub use window_vectors::WindowVectors;

@@ -128,11 +128,6 @@ pub struct DocumentState {
     /// was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Box<DocumentState>>,
-    /// The newest version that may be on its way behind ingest, where the report does not tell of it
-    /// by itself: one before an accepted version, or one after the version of an older report. Once
-    /// compacted, no other report says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub passed: Option<u64>,
 }
 
 impl DocumentState {
@@ -143,6 +138,20 @@ impl DocumentState {
 
     /// How the reason of a document begins whose content another one has; the id of that one follows.
     pub const STORED_ONCE: &str = "stored once: same content as ";
+}
+
+/// That a change of a document that was known before, or its deletion, left ingest and is on its way
+/// to the index.
+///
+/// It lies in `documents.states` beside the reports, under a key of its own for each document: the
+/// report that says the same goes with the compaction once another one is behind it, as that of the
+/// next acceptance, and content that is about to be taken away would count as unchanged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PassedIngest {
+    /// Stable id.
+    pub document_id: String,
+    /// The newest version that left.
+    pub version: u64,
 }
 
 /// Tags and knowledge sets of a document, as one generation of the index has them: rules that

@@ -86,7 +86,7 @@ pub fn spawn(
                 blobs,
                 Arc::clone(&parts.clock),
             )
-            .with_table(Arc::clone(&parts.table), parts.stores.topics.clone());
+            .with_table(Arc::clone(&parts.table));
             let settings = WorkerSettings {
                 linger_ms: config.indexer.linger_ms,
                 ..with(config.indexer.in_flight_documents)

@@ -336,9 +336,11 @@ impl IngestStage {
             // The newer version has no content, so the chunks of an older one must go.
             return Ok(outputs
                 .report(&state)?
+                .passed(&document.document_id, document.version)?
                 .remove(&document.document_id, document.version)
                 .done());
         }
+        let is_known = self.gate.is_known(&document.document_id);
         if let Some(indexed) = self.gate.unchanged_since(
             &document.document_id,
             document.version,
@@ -347,7 +349,10 @@ impl IngestStage {
             let state = unchanged(document, indexed, now_ms);
             return Ok(outputs.report(&state)?.done());
         }
-        let outputs = outputs.report(&manifest::report(document, State::Chunking, now_ms))?;
+        let mut outputs = outputs.report(&manifest::report(document, State::Chunking, now_ms))?;
+        if is_known {
+            outputs = outputs.passed(&document.document_id, document.version)?;
+        }
         Ok(outputs
             .pass_on(&document.document_id, document.version, clean)?
             .done())
@@ -380,6 +385,7 @@ impl Stage for IngestStage {
             let report = manifest::report(&document, State::Chunking, now_ms);
             return Ok(Outputs::of(record, NEXT, now_ms)
                 .report(&report)?
+                .passed(key, version)?
                 .remove(key, version)
                 .done());
         }

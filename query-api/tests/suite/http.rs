@@ -1299,31 +1299,6 @@ async fn what_could_only_die_is_refused_at_the_door() {
     }
 }
 
-/// The report of a change goes with the compaction once an acceptance is behind it.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_acceptance_says_what_may_be_on_its_way_before_it() {
-    let server = Server::start().await;
-    let publish = async |version: u64| {
-        let mut event = event("passing.md");
-        event["version"] = json!(version);
-        event["document_id"] = json!("passing");
-        assert_eq!(server.post("/v1/documents", &event).await.status, 202);
-        let report = server.kept.last_report().await;
-        assert_eq!((report.version, report.state), (version, State::Accepted));
-        report.passed
-    };
-    assert_eq!(publish(5).await, None, "nothing was before it");
-    assert_eq!(
-        publish(6).await,
-        Some(5),
-        "nobody knows yet what becomes of it"
-    );
-    server.kept.report("passing", 6, State::Indexed).await;
-    assert_eq!(publish(7).await, Some(6));
-    server.kept.report("passing", 7, State::Chunking).await;
-    assert_eq!(publish(8).await, Some(7));
-}
-
 /// Who numbers versions can delete between two of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deletion_has_a_version_of_the_producers() {

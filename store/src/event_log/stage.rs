@@ -3,9 +3,13 @@
 
 use async_trait::async_trait;
 use serde::Serialize;
-use tributary_schemas::{DocumentState, Error, Topic, event};
+use tributary_schemas::{DocumentState, Error, PassedIngest, Topic, event};
 
 use super::{Position, Record, StoredRecord, message};
+
+/// What follows the document id in the key of a record that says what passed ingest. No id has a
+/// control character.
+const PASSED_KEY: &str = "\u{1}passed";
 
 /// A record for a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +30,21 @@ impl Output {
             state,
             state.at_ms,
         )?;
+        Ok(Self {
+            topic: Topic::DocumentsStates,
+            record,
+        })
+    }
+
+    /// The record that says that a change of a document passed ingest.
+    fn passed(document_id: &str, version: u64, now_ms: i64) -> Result<Self, Error> {
+        let passed = PassedIngest {
+            document_id: document_id.to_owned(),
+            version,
+        };
+        let event_type = event::TYPE_PASSED_INGEST;
+        let mut record = message::encode(event_type, document_id, version, &passed, now_ms)?;
+        record.key = format!("{document_id}{PASSED_KEY}").into();
         Ok(Self {
             topic: Topic::DocumentsStates,
             record,
@@ -86,6 +105,13 @@ impl<'a> Outputs<'a> {
     /// version are in their order.
     pub fn report(mut self, state: &DocumentState) -> Result<Self, Error> {
         self.outputs.push(Output::report(state)?.traced(self.cause));
+        Ok(self)
+    }
+
+    /// Says for good that this change of a document passes ingest. Comes before what is passed on.
+    pub fn passed(mut self, document_id: &str, version: u64) -> Result<Self, Error> {
+        let passed = Output::passed(document_id, version, self.now_ms)?;
+        self.outputs.push(passed.traced(self.cause));
         Ok(self)
     }
 

@@ -29,12 +29,6 @@ use crate::generations::chunk_group;
 use crate::search_index::{GenerationStatus, IndexedDocument, SharedSearchIndex};
 use crate::set_costs::SetCosts;
 
-/// Longest wait for reports about a document before one of its versions is accepted.
-const PASSED_WAIT: Duration = Duration::from_secs(2);
-
-/// Acceptances of different documents that are reported at once, at most.
-const ACCEPTING: usize = 64;
-
 /// Each may take a second of a core where there are millions of documents.
 const LISTINGS_AT_ONCE: usize = 2;
 /// How long it is taken for true which generation of the index serves.
@@ -96,9 +90,6 @@ pub struct Documents {
     /// Held while what was accepted is compared with the index: each comparison holds all that is
     /// stored.
     reconciling: Mutex<()>,
-    /// Each held while an acceptance of one of its documents is reported: what one says of the
-    /// versions before it, the one before has reported.
-    accepting: Vec<Mutex<()>>,
     /// Which generation served, and when that was seen.
     serving: Mutex<Option<(Instant, String)>>,
     costs: SetCosts,
@@ -144,9 +135,6 @@ impl Documents {
             versions,
             listings: Semaphore::new(LISTINGS_AT_ONCE),
             reconciling: Mutex::default(),
-            accepting: std::iter::repeat_with(Mutex::default)
-                .take(ACCEPTING)
-                .collect(),
             serving: Mutex::default(),
             rights_of: Arc::new(|published| DocumentRights::stated(&published.attributes)),
         }
@@ -510,55 +498,17 @@ impl Documents {
         header: &DocumentHeader,
         rights: Option<DocumentRights>,
     ) -> Result<()> {
-        // Of a document that nobody knows nothing is on its way.
-        let lane = self
-            .table
-            .has_where(&header.document_id, |_| true)
-            .then(|| self.lane(&header.document_id));
-        let _turn = match lane.flatten() {
-            Some(lane) => Some(lane.lock().await),
-            None => None,
-        };
-        let passed = self.passed(header).await;
         if self.table.newest_version(&header.document_id) > header.version {
             return Ok(());
         }
         let accepted = Output::report(&DocumentState {
             published_rights: rights,
-            passed,
             ..report(header, State::Accepted, (self.clock)())
         })?;
-        let reported = self
-            .topics
+        self.topics
             .append(accepted.topic, vec![accepted.record])
-            .await;
-        reported.map(drop)
-    }
-
-    /// The lock that this document shares with a few others.
-    fn lane(&self, document_id: &str) -> Option<&Mutex<()>> {
-        let hash = blake3::hash(document_id.as_bytes());
-        let number = hash.as_bytes().first().copied().map_or(0, usize::from);
-        self.accepting.get(number % ACCEPTING)
-    }
-
-    /// The newest version before this one that may have left ingest. Its own report goes with the
-    /// compaction once that of this acceptance is behind it: a process that starts then would take
-    /// content for unchanged that an earlier change or deletion is about to take away.
-    async fn passed(&self, header: &DocumentHeader) -> Option<u64> {
-        self.table.get(&header.document_id)?;
-        let read = tokio::time::timeout(PASSED_WAIT, self.table.catch_up(&self.topics));
-        if !matches!(read.await, Ok(Ok(()))) {
-            // Not known, so it is not taken for unchanged.
-            return header.version.checked_sub(1);
-        }
-        let row = self.table.get(&header.document_id)?;
-        let on_its_way = match row.latest.state.is_final() || row.latest.version >= header.version {
-            true => 0,
-            false => row.latest.version,
-        };
-        let passed = row.passed.max(on_its_way);
-        (passed > 0 && passed < header.version).then_some(passed)
+            .await
+            .map(drop)
     }
 
     /// Whether a document that is known has other rights from now on.

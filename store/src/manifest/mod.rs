@@ -69,7 +69,6 @@ pub fn report(document: &DocumentHeader, state: State, now_ms: i64) -> DocumentS
         published_rights: None,
         indexed_rights: None,
         before: None,
-        passed: None,
     }
 }
 

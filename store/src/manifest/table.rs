@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::JoinHandle;
 use tributary_schemas::{
-    DocumentRights, DocumentState, Error, ErrorKind, Labels, Newer, Result, State, Topic, Viewer,
+    DocumentRights, DocumentState, Error, ErrorKind, Labels, Newer, PassedIngest, Result, State,
+    Topic, Viewer, event,
 };
 
 use super::changes::Changes;
@@ -16,7 +17,7 @@ use super::rows::{Glance, ROWS_AT_ONCE, Rows};
 use super::standing::Standing;
 use super::view::{Applied, Fold, GROUP, View, ended};
 use crate::event_log::topics::Topics;
-use crate::event_log::{Position, StoredRecord, message};
+use crate::event_log::{Position, Record, StoredRecord, message};
 
 pub use super::rows::{CheckpointFile, Counts};
 
@@ -68,14 +69,8 @@ impl DocumentRow {
                 report.at_ms
             },
             indexed_at_ms: indexed.map_or(report.indexed_at_ms, |indexed| indexed.at_ms),
-            passed: report.passed.max(self.passed_beyond(report.version)),
             ..report
         }
-    }
-
-    /// The newest version that left ingest, if it is newer than this one.
-    pub(super) fn passed_beyond(&self, version: u64) -> Option<u64> {
-        (self.passed > version).then_some(self.passed)
     }
 
     /// What a viewer is told of it; `None` where that is nothing, not even that it is there.
@@ -437,25 +432,35 @@ impl Fold for Rows {
     const NEEDS_VALUES: bool = true;
 
     fn apply(&mut self, stored: &StoredRecord) {
-        match message::decode::<DocumentState>(&stored.record) {
-            Ok(Some(state)) => apply(self, state),
-            Ok(None) => {}
-            Err(error) => {
-                tracing::warn!(position = ?stored.position, %error, "a report about a document cannot be read and is left out")
-            }
+        if let Err(error) = take(self, &stored.record) {
+            tracing::warn!(position = ?stored.position, %error, "a report about a document cannot be read and is left out");
         }
     }
 }
 
+fn take(rows: &mut Rows, record: &Record) -> Result<()> {
+    if record.header(event::CE_TYPE) == Some(event::TYPE_PASSED_INGEST) {
+        if let Some(passed) = message::decode::<PassedIngest>(record)? {
+            rows.note_passed(&passed.document_id, passed.version);
+        }
+    } else if let Some(state) = message::decode::<DocumentState>(record)? {
+        apply(rows, state);
+    }
+    Ok(())
+}
+
 fn apply(rows: &mut Rows, state: DocumentState) {
     let row = match rows.get(&state.document_id) {
-        None => DocumentRow {
-            indexed: IndexedVersion::reported_by(&state),
-            passed: passed_ingest(&state),
-            taken: taken_by_ingest(&state),
-            before: state.before.clone(),
-            latest: by_itself(state.clone()),
-        },
+        None => {
+            let early = rows.passed_early(&state.document_id);
+            DocumentRow {
+                indexed: IndexedVersion::reported_by(&state),
+                passed: passed_ingest(&state).max(early),
+                taken: taken_by_ingest(&state).max(early),
+                before: state.before.clone(),
+                latest: by_itself(state.clone()),
+            }
+        }
         Some(row) => changed(row, state.clone()),
     };
     rows.note_said(&state.document_id, says_all(&state, &row));
@@ -467,7 +472,6 @@ fn by_itself(state: DocumentState) -> DocumentState {
     DocumentState {
         indexed_rights: None,
         before: None,
-        passed: None,
         ..state
     }
 }
@@ -603,16 +607,14 @@ fn keep_what_it_cannot_say(latest: &mut DocumentState, previous: &DocumentState)
     }
 }
 
-/// The version of a report that tells of a stage after ingest, or which it names, else 0.
+/// The version of a report that tells of a stage after ingest, else 0.
 fn passed_ingest(state: &DocumentState) -> u64 {
-    let own = match (state.state, state.indexed_version) {
-        (State::Accepted, _) => 0,
+    match (state.state, state.indexed_version) {
         // Unchanged: it ended there.
-        (State::Skipped, Some(_)) => 0,
+        (State::Accepted, _) | (State::Skipped, Some(_)) => 0,
         // A skip of any other kind may have a removal on its way.
         _ => state.version,
-    };
-    own.max(state.passed.unwrap_or(0))
+    }
 }
 
 /// The version of a report that tells of the end of ingest or of what came after it, else 0.
@@ -671,7 +673,7 @@ mod tests {
     use super::*;
     use crate::blobs::Blobs;
     use crate::event_log::embedded::{self, EmbeddedEventLog};
-    use crate::event_log::stage::Output;
+    use crate::event_log::stage::{Next, Output, Outputs};
     use crate::manifest::report;
 
     fn state(version: u64, state: State) -> DocumentState {
@@ -690,6 +692,38 @@ mod tests {
             .iter()
             .for_each(|state| apply(&mut rows, state.clone()));
         rows.get("d").unwrap()
+    }
+
+    fn records(states: &[DocumentState]) -> Vec<Record> {
+        let reports = states.iter().map(Output::report);
+        reports.map(|report| report.unwrap().record).collect()
+    }
+
+    fn passed(version: u64) -> Record {
+        let cause = message::tombstone("t", "d", version, 0);
+        let next = Next {
+            topic: Topic::DocumentsClean,
+            event_type: event::TYPE_DOCUMENT_CLEANED,
+        };
+        let outputs = Outputs::of(&cause, next, 0).passed("d", version).unwrap();
+        outputs.done().remove(0).record
+    }
+
+    /// The report of the deletion went with the compaction when the acceptance came behind it.
+    #[test]
+    fn what_passed_ingest_is_known_without_its_report_wherever_it_is_read() {
+        let mut all = records(&[state(1, State::Indexed), state(3, State::Accepted)]);
+        all.push(passed(2));
+        for turn in 0..all.len() {
+            let mut rows = Rows::default();
+            for record in all[turn..].iter().chain(&all[..turn]) {
+                take(&mut rows, record).unwrap();
+            }
+            let row = rows.get("d").unwrap();
+            assert_eq!((row.passed, row.taken), (2, 2), "from {turn}");
+            assert_eq!((row.latest.version, row.latest.state), (3, State::Accepted));
+            assert_eq!(row.indexed.unwrap().version, 1);
+        }
     }
 
     #[test]

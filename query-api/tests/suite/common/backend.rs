@@ -202,14 +202,6 @@ impl Kept {
             .unwrap()
     }
 
-    /// What was reported last.
-    pub async fn last_report(&self) -> DocumentState {
-        let reports = self.topics.read_all(Topic::DocumentsStates).await.unwrap();
-        message::decode(&reports.last().unwrap().record)
-            .unwrap()
-            .unwrap()
-    }
-
     /// How many documents there are.
     pub async fn count(&self) -> usize {
         self.documents.all().await.unwrap().len()

@@ -4,7 +4,8 @@
 //! file   = frame(header) frame(block)* frame(end)
 //! frame  = length u32 LE, CRC-32 of the payload u32 LE, payload (postcard)
 //! header = magic, format version, id of the data folder, per partition the offset after the last report applied
-//! block  = texts, lineages and labels that are new, rows that refer to them by their number, by document id
+//! block  = texts, lineages and labels that are new, rows that refer to them by their number, by document id,
+//!          or versions that passed ingest of documents without a row
 //! end    = number of rows
 //! ```
 //! A new file takes the place of the old one when it is whole and synced. One that is damaged,
@@ -54,6 +55,7 @@ enum Part<'a> {
     End {
         rows: u64,
     },
+    Early(Vec<(&'a str, u64)>),
 }
 
 #[derive(Default, Deserialize, Serialize)]
@@ -154,6 +156,7 @@ impl CheckpointFile {
                     return Ok((reading.finish(), applied));
                 }
                 Part::End { .. } => return Err(damaged("it lacks rows")),
+                Part::Early(passed) => reading.add_early(&passed),
             }
         }
     }
@@ -177,6 +180,12 @@ impl CheckpointFile {
                 .collect(),
         };
         let mut written = write_frame(&mut file, &encoded(&header)?);
+        // First: of what has a row meanwhile the row says it.
+        let mut early = Ok(None);
+        look(&mut |rows| early = early_part(rows));
+        if let (Ok(()), Some(early)) = (&written, early?) {
+            written = write_frame(&mut file, &early);
+        }
         let mut writing = Writing::default();
         while written.is_ok() && !writing.is_at_end {
             let mut block = Ok(Vec::new());
@@ -191,6 +200,16 @@ impl CheckpointFile {
             .and_then(|()| file.get_ref().sync_all())
             .map_err(failed("write", &new))?;
         publish(&self.path)
+    }
+}
+
+/// What is known of documents without a row; `None` if nothing is.
+fn early_part(rows: &Rows) -> Result<Option<Vec<u8>>> {
+    let early = rows.early.iter();
+    let early: Vec<(&str, u64)> = early.map(|(id, version)| (&**id, *version)).collect();
+    match early.is_empty() {
+        true => Ok(None),
+        false => encoded(&Part::Early(early)).map(Some),
     }
 }
 
@@ -346,9 +365,16 @@ struct Reading {
     lineages: Vec<Arc<Lineage>>,
     labels: Vec<Arc<Labels>>,
     rights: Vec<Arc<DocumentRights>>,
+    early: Vec<(Box<str>, u64)>,
 }
 
 impl Reading {
+    fn add_early(&mut self, passed: &[(&str, u64)]) {
+        let passed = passed.iter();
+        self.early
+            .extend(passed.map(|(document_id, version)| ((*document_id).into(), *version)));
+    }
+
     fn add(&mut self, block: Block<'_>) -> Result<()> {
         self.texts.extend(block.texts.into_iter().map(Arc::from));
         for lineage in block.lineages {
@@ -462,6 +488,9 @@ impl Reading {
             rows.note(document_id, packed);
         }
         rows.packed = self.rows.into_iter().collect::<BTreeMap<_, _>>();
+        for (document_id, version) in &self.early {
+            rows.note_passed(document_id, *version);
+        }
         rows.shared.texts.take_over(self.texts);
         rows.shared.stages = self.stages;
         rows.shared.labels.take_over(self.labels);
@@ -567,7 +596,6 @@ mod tests {
                 published_rights: number.is_multiple_of(3).then(|| level(4)),
                 indexed_rights: None,
                 before: None,
-                passed: None,
             },
             before: number.is_multiple_of(13).then(|| {
                 let document = DocumentHeader {
@@ -619,13 +647,15 @@ mod tests {
     #[test]
     fn a_table_comes_back_as_it_was() {
         for count in [0, 1, BLOCK_ROWS as u64, 2 * BLOCK_ROWS as u64 + 1] {
-            let rows = table(count);
+            let mut rows = table(count);
+            rows.note_passed("unread", 5);
             let (_folder, file) = written(&rows);
             let (read, applied) = file.read().unwrap();
             assert_eq!(applied, Applied::from([(0, 7), (1, 9)]));
             assert_eq!(read.counts(), rows.counts());
             assert!(read.after(None).eq(rows.after(None)), "{count}");
             assert_eq!(read.changing, rows.changing, "{count}");
+            assert_eq!(read.early, rows.early, "{count}");
             assert_eq!(read.stood_for, rows.stood_for, "{count}");
             assert_eq!(read.shared.lineages.len(), rows.shared.lineages.len());
         }
@@ -633,7 +663,9 @@ mod tests {
 
     #[test]
     fn damage_of_any_kind_leaves_a_checkpoint_aside() {
-        let (_folder, file) = written(&table(20));
+        let mut rows = table(20);
+        rows.note_passed("unread", 5);
+        let (_folder, file) = written(&rows);
         let whole = std::fs::read(&file.path).unwrap();
         for bit in 0..whole.len() * 8 {
             let mut damaged = whole.clone();

@@ -34,6 +34,9 @@ pub(super) struct Rows {
     changing: BTreeSet<Box<str>>,
     /// How many documents each one's chunks stand for beside itself.
     stood_for: HashMap<Box<str>, usize>,
+    /// Newest versions that passed ingest, of documents whose reports are yet to be read: those lie in
+    /// another partition.
+    early: BTreeMap<Box<str>, u64>,
 }
 
 /// How many documents there are.
@@ -290,6 +293,22 @@ impl Rows {
         }
     }
 
+    /// A version of this document passed ingest.
+    pub fn note_passed(&mut self, document_id: &str, version: u64) {
+        if let Some(packed) = self.packed.get_mut(document_id) {
+            packed.passed = packed.passed.max(version);
+            packed.taken = packed.taken.max(version);
+            return;
+        }
+        let newest = self.early.entry(document_id.into()).or_default();
+        *newest = version.max(*newest);
+    }
+
+    /// What was noted of a document before there was a row of it; 0 if nothing was.
+    pub fn passed_early(&mut self, document_id: &str) -> u64 {
+        self.early.remove(document_id).unwrap_or_default()
+    }
+
     /// Counts a row that is there from now on.
     fn note(&mut self, document_id: &str, packed: &Packed) {
         self.counts.add(packed);
@@ -522,7 +541,6 @@ impl Packed {
             published_rights: self.published_rights.as_deref().cloned(),
             indexed_rights: None,
             before: None,
-            passed: None,
         };
         let indexed = self.indexed.as_ref().map(Indexed::unpack);
         let before = self.before.as_ref();
@@ -644,7 +662,6 @@ mod tests {
                 published_rights: None,
                 indexed_rights: None,
                 before: None,
-                passed: None,
             },
             before: None,
             indexed: Some(IndexedVersion {
