@@ -2,8 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::document::EmbeddedFile;
 use crate::limits::Limits;
+
+/// Characters of base64 below which a picture is a spacer.
+const MINIMUM_DATA_BYTES: usize = 400;
 
 /// Collects the files of one document.
 #[derive(Debug)]
@@ -53,6 +59,28 @@ impl Embedded {
             bytes,
         });
         Some(number)
+    }
+
+    /// Takes a picture out of a `data:` address; the link to it. `None` for another kind of address,
+    /// for what is no picture or cannot be decoded, and where a limit leaves it out.
+    pub(crate) fn add_data_url(&mut self, link: &str, name: &str) -> Option<String> {
+        let (head, data) = link.strip_prefix("data:")?.split_once(',')?;
+        let media_type = head.split(';').next().unwrap_or_default();
+        // A spacer of a few bytes shows nothing.
+        if !head.ends_with("base64")
+            || !media_type.starts_with("image/")
+            || data.len() < MINIMUM_DATA_BYTES
+        {
+            return None;
+        }
+        let data: Vec<u8> = data
+            .bytes()
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .collect();
+        let bytes = STANDARD.decode(data).ok()?;
+        let file = if name.contains('.') { name } else { "" };
+        let number = self.add(file, media_type, bytes)?;
+        Some(format!("embedded:{number}"))
     }
 
     /// The files, with a note in the metadata of how many were left out.

@@ -223,7 +223,7 @@ async fn a_document_is_reported_and_passed_on() {
             document.lineage.converter.as_str(),
             document.lineage.source_profile.as_str()
         ),
-        ("markdown/2", "cases")
+        ("markdown/3", "cases")
     );
     assert_eq!(document.tags, vec!["5G"]);
     assert_eq!(

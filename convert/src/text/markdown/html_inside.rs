@@ -4,9 +4,9 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use tributary_schemas::{ImageLink, Result};
+use tributary_schemas::Result;
 
-use super::destination;
+use super::{Pictures, destination};
 use crate::limits::Limits;
 use crate::lines::Fences;
 use crate::slices::part;
@@ -117,7 +117,7 @@ pub(super) struct OpenAnchors(Vec<String>);
 pub(super) fn inline_replacement(
     tag: &str,
     anchors: &mut OpenAnchors,
-    images: &mut Vec<ImageLink>,
+    pictures: &mut Pictures<'_>,
 ) -> Option<String> {
     if tag.starts_with("<!--") || tag.starts_with("<?") {
         return Some(String::new());
@@ -128,11 +128,7 @@ pub(super) fn inline_replacement(
         "a" => Some(open_anchor(tag, anchors)),
         "img" => {
             let link = attribute(tag, "src").unwrap_or_default();
-            Some(super::image(
-                &attribute(tag, "alt").unwrap_or_default(),
-                link,
-                images,
-            ))
+            Some(pictures.image(&attribute(tag, "alt").unwrap_or_default(), link))
         }
         "b" | "strong" => Some("**".to_owned()),
         "span" | "font" | "center" | "div" | "p" | "small" | "big" | "u" | "nobr" | "wbr" => {

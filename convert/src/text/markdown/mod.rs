@@ -11,6 +11,7 @@ use tributary_schemas::{ImageLink, Result};
 
 use crate::blanks::collapsed;
 use crate::document::Converted;
+use crate::embedded::Embedded;
 use crate::escape::destination;
 use crate::limits::Limits;
 use crate::links::MAXIMUM_LINK_BYTES;
@@ -20,23 +21,29 @@ use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "markdown/2";
+pub(crate) const NAME: &str = "markdown/3";
 
 /// Converts Markdown of any encoding.
 pub(crate) fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {
     let decoded = decode(bytes, None);
     let (encoding, replaced) = (decoded.encoding, decoded.replaced_characters);
     let text = unix_line_ends(decoded.text);
-    let mut converted = convert_text(&text, limits)?;
+    let mut embedded = Embedded::new(limits);
+    let mut converted = convert_text(&text, &mut embedded, limits)?;
+    converted.blobs = embedded.finish(&mut converted.metadata);
     note_encoding(&mut converted.metadata, encoding, replaced);
     Ok(converted)
 }
 
-/// Converts Markdown text with `\n` line ends.
-pub(crate) fn convert_text(text: &str, limits: &Limits) -> Result<Converted> {
+/// Converts Markdown text with `\n` line ends; pictures in `data:` addresses go into `embedded`.
+pub(crate) fn convert_text(
+    text: &str,
+    embedded: &mut Embedded,
+    limits: &Limits,
+) -> Result<Converted> {
     let (metadata, body) = front_matter::split(text, limits.maximum_front_matter_bytes);
     let body = html_inside::replace_blocks(body, limits)?;
-    let rewritten = rewrite(&body, limits)?;
+    let rewritten = rewrite(&body, embedded, limits)?;
     let title = metadata
         .get("title")
         .cloned()
@@ -59,12 +66,12 @@ struct Rewritten {
 }
 
 /// One pass over the parser's events collects replacements of byte ranges; a second applies them.
-fn rewrite(body: &str, limits: &Limits) -> Result<Rewritten> {
+fn rewrite(body: &str, embedded: &mut Embedded, limits: &Limits) -> Result<Rewritten> {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_FOOTNOTES;
-    let mut rewriter = Rewriter::default();
+    let mut rewriter = Rewriter::new(embedded);
     let mut events = Parser::new_ext(body, options).into_offset_iter();
     for (count, (event, range)) in events.by_ref().enumerate() {
         if count.is_multiple_of(4096) {
@@ -75,7 +82,9 @@ fn rewrite(body: &str, limits: &Limits) -> Result<Rewritten> {
     let definitions: Vec<Range<usize>> = events
         .reference_definitions()
         .iter()
-        .filter(|(_, definition)| definition.dest.len() <= MAXIMUM_LINK_BYTES)
+        .filter(|(_, definition)| {
+            definition.dest.len() <= MAXIMUM_LINK_BYTES || definition.dest.starts_with("data:")
+        })
         .map(|(_, definition)| definition.span.clone())
         .collect();
     rewriter
@@ -87,7 +96,7 @@ fn rewrite(body: &str, limits: &Limits) -> Result<Rewritten> {
             .first_level_title
             .or(rewriter.first_title)
             .filter(|title| !title.trim().is_empty()),
-        images: rewriter.images,
+        images: rewriter.pictures.links,
     })
 }
 
@@ -102,10 +111,32 @@ struct Open {
     alt: String,
 }
 
-#[derive(Default)]
-struct Rewriter {
+/// The pictures of a document so far.
+struct Pictures<'a> {
+    links: Vec<ImageLink>,
+    embedded: &'a mut Embedded,
+}
+
+impl Pictures<'_> {
+    /// The Markdown of an image. Of one in a `data:` address that cannot be taken out its text stays.
+    fn image(&mut self, alt: &str, link: String) -> String {
+        let alt: String = collapsed(alt).replace(['[', ']'], "");
+        let link = match link.starts_with("data:") {
+            true => self.embedded.add_data_url(&link, &alt),
+            false => Some(link).filter(|link| !link.is_empty()),
+        };
+        let Some(link) = link else {
+            return alt;
+        };
+        let replacement = format!("![{alt}](image:{})", self.links.len());
+        self.links.push(ImageLink { link, alt });
+        replacement
+    }
+}
+
+struct Rewriter<'a> {
     edits: Vec<(Range<usize>, String)>,
-    images: Vec<ImageLink>,
+    pictures: Pictures<'a>,
     open: Vec<Open>,
     open_images: usize,
     heading: Option<(HeadingLevel, String)>,
@@ -114,7 +145,23 @@ struct Rewriter {
     anchors: html_inside::OpenAnchors,
 }
 
-impl Rewriter {
+impl<'a> Rewriter<'a> {
+    fn new(embedded: &'a mut Embedded) -> Self {
+        Self {
+            edits: Vec::new(),
+            pictures: Pictures {
+                links: Vec::new(),
+                embedded,
+            },
+            open: Vec::new(),
+            open_images: 0,
+            heading: None,
+            first_level_title: None,
+            first_title: None,
+            anchors: html_inside::OpenAnchors::default(),
+        }
+    }
+
     fn event(&mut self, event: Event, range: Range<usize>) {
         if let Some(open) = self
             .open
@@ -193,7 +240,7 @@ impl Rewriter {
                 }
                 return;
             }
-            let replacement = image(&open.alt, open.link, &mut self.images);
+            let replacement = self.pictures.image(&open.alt, open.link);
             self.edits.push((open.range, replacement));
         } else if open.is_reference && self.open_images == 0 {
             self.edits.push((
@@ -205,22 +252,11 @@ impl Rewriter {
 
     fn inline_html(&mut self, html: &str, range: Range<usize>) {
         if let Some(replacement) =
-            html_inside::inline_replacement(html, &mut self.anchors, &mut self.images)
+            html_inside::inline_replacement(html, &mut self.anchors, &mut self.pictures)
         {
             self.edits.push((range, replacement));
         }
     }
-}
-
-/// The Markdown of an image; its link goes into `images`. Data URLs are no links: their text stays.
-pub(super) fn image(alt: &str, link: String, images: &mut Vec<ImageLink>) -> String {
-    let alt: String = collapsed(alt).replace(['[', ']'], "");
-    if link.is_empty() || link.starts_with("data:") {
-        return alt;
-    }
-    let replacement = format!("![{alt}](image:{})", images.len());
-    images.push(ImageLink { link, alt });
-    replacement
 }
 
 /// Replaces ranges; of two that overlap, the one that starts first (the outer one) counts.
@@ -238,4 +274,35 @@ fn apply(body: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
     }
     result.push_str(text_part(body, copied..));
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+
+    use super::*;
+    use crate::test_config::config;
+
+    /// As Google Docs and note programs write them: in the link, or in a definition at the end.
+    #[test]
+    fn pictures_in_data_addresses_are_files_of_the_document() {
+        let data = STANDARD.encode([1; 300]);
+        let url = format!("data:image/png;base64,{data}");
+        let markdown = format!(
+            "# A\n\nOne ![first]({url}) and ![][image1] and <img src=\"{url}\" alt=\"third\"> and ![spacer](data:image/gif;base64,R0lG).\n\n[image1]: <{url}>\n"
+        );
+        let config: crate::Config = config();
+        let limits = Limits::starting_now(&config);
+        let converted = convert(markdown.as_bytes(), &limits).unwrap();
+        assert_eq!(
+            converted.markdown.trim_end(),
+            "# A\n\nOne ![first](image:0) and ![](image:1) and ![third](image:2) and spacer."
+        );
+        let links = converted.images.iter().map(|image| image.link.as_str());
+        let links: Vec<&str> = links.collect();
+        assert_eq!(links, ["embedded:0", "embedded:1", "embedded:2"]);
+        let sizes = converted.blobs.iter().map(|file| file.bytes.len());
+        assert_eq!(sizes.collect::<Vec<_>>(), [300; 3]);
+    }
 }

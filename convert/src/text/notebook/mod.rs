@@ -45,7 +45,7 @@ pub(crate) fn convert(
         limits.check_time()?;
         writer.cell(cell);
     }
-    let mut converted = markdown::convert_text(&writer.markdown, limits)?;
+    let mut converted = markdown::convert_text(&writer.markdown, &mut writer.embedded, limits)?;
     converted.blobs = writer.embedded.finish(&mut converted.metadata);
     converted
         .metadata

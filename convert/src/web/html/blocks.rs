@@ -4,8 +4,6 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use ego_tree::NodeId;
 use ego_tree::iter::Edge;
 use scraper::{ElementRef, Node};
@@ -17,9 +15,6 @@ use super::inline::Inline;
 use super::table;
 use crate::block::Block;
 use crate::embedded::Embedded;
-
-/// Characters of base64 below which a picture is a spacer.
-const MINIMUM_DATA_BYTES: usize = 400;
 
 /// Levels of lists and quotes that are written; deeper ones are flattened, or each line would carry
 /// ever longer indentation.
@@ -295,23 +290,7 @@ impl<'s> Builder<'s> {
 
     /// Takes a picture out of a `data:` address; the link to it.
     pub(super) fn embed(&mut self, link: &str, name: &str) -> Option<String> {
-        let (head, data) = link.strip_prefix("data:")?.split_once(',')?;
-        let media_type = head.split(';').next().unwrap_or_default();
-        // A spacer of a few bytes shows nothing.
-        if !head.ends_with("base64")
-            || !media_type.starts_with("image/")
-            || data.len() < MINIMUM_DATA_BYTES
-        {
-            return None;
-        }
-        let data: Vec<u8> = data
-            .bytes()
-            .filter(|byte| !byte.is_ascii_whitespace())
-            .collect();
-        let bytes = STANDARD.decode(data).ok()?;
-        let file = if name.contains('.') { name } else { "" };
-        let number = self.embedded.as_deref_mut()?.add(file, media_type, bytes)?;
-        Some(format!("embedded:{number}"))
+        self.embedded.as_deref_mut()?.add_data_url(link, name)
     }
 
     /// Whether the time is over; looks at the clock now and then.
