@@ -52,7 +52,7 @@ function Drop({ first }) {
     take(await droppedFiles(event.dataTransfer));
   };
   return html`<form class=${over ? "drop over" : "drop"} onSubmit=${(event) => event.preventDefault()} onDragOver=${(event) => { event.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${drop}>
-    <p><strong>${t("upload.drop")}</strong> ${t("upload.or")} <${Chooser} label="upload.files" onChoose=${choose} /> <${Chooser} label="upload.folder" folder onChoose=${choose} /></p>
+    <p><span class="with-mouse"><strong>${t("upload.drop")}</strong> ${t("upload.or")} </span><${Chooser} label="upload.files" onChoose=${choose} /> <${Chooser} label="upload.folder" folder onChoose=${choose} /></p>
     <label class="inline">${t("documents.source")} ${own
       ? html`<select value=${source} onChange=${(event) => setSource(event.target.value)}>${own.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select>`
       : html`<input value=${source} required onInput=${(event) => setSource(event.target.value)} />`}</label>
