@@ -175,6 +175,10 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource("/v1/chat/completions").route(READ.post(openai::complete)))
         .service(resource("/v1/models").route(READ.get(openai::list)))
         .service(resource("/v1/models/{id}").route(READ.get(openai::one)))
+        .service(
+            web::resource(openai::NOT_OFFERED)
+                .default_service(Right::AnyKey.any(openai::not_offered)),
+        )
         .service(resource("/retrieval").route(READ.post(dify::retrieve)))
         .service(resource("/mcp").route(READ.post(endpoint::answer)))
         .service(resource("/openapi.json").route(Right::Open.get(page::openapi)))

@@ -74,6 +74,19 @@ pub async fn one(
     }
 }
 
+/// What else OpenAI's interface has, so that its clients can read that it is not here.
+pub const NOT_OFFERED: &str = "/v1/{path:(embeddings|completions|responses|moderations|assistants|threads|files|audio|images|batches)(/.*)?}";
+
+/// Any of [`NOT_OFFERED`].
+pub async fn not_offered(request: HttpRequest) -> HttpResponse {
+    let what = format!(
+        "{} of OpenAI's interface is not answered here",
+        request.path()
+    );
+    let hint = "`/v1/chat/completions` and `/v1/models` are; all paths are at /openapi.json";
+    failed(&Problem::new(Code::RouteNotFound, what).with_hint(hint))
+}
+
 /// A problem as OpenAI's clients read it.
 pub(crate) fn failed(problem: &Problem) -> HttpResponse {
     audit::fails_with(problem.code().as_str());

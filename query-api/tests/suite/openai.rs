@@ -172,6 +172,18 @@ async fn every_workflow_is_a_model() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_offered_says_so_as_clients_read_it() {
+    let server = Server::start().await;
+    for path in ["/v1/embeddings", "/v1/audio/speech", "/v1/responses"] {
+        let answer = server.post(path, &json!({"input": "x"})).await;
+        assert_eq!(answer.status, 404);
+        let error = &answer.json()["error"];
+        assert_eq!(error["code"], "route_not_found");
+        assert!(error["message"].as_str().unwrap().contains(path), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_stream_of_a_course_has_the_text_of_both_parts() {
     let server = Server::start().await;
     server.kept.index.apply(vec![source_code()]);
