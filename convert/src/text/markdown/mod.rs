@@ -277,6 +277,7 @@ fn apply(body: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
