@@ -20,15 +20,15 @@ pub struct OcrSetup {
     pub config: OcrConfig,
 }
 
+/// Without the folder: readers of a document are told the reason, too.
 fn not_installed(folders: &[PathBuf], name: &str) -> OcrUnavailable {
     let first = folders
         .first()
         .map(|folder| folder.join(name))
         .unwrap_or_default();
     OcrUnavailable::new(format!(
-        "the models that read text in pictures are not installed (no {} in {}): get them with `tributary models pull ocr`",
+        "the models that read text in pictures are not installed ({} is missing): get them with `tributary models pull ocr`",
         missing_file(&first).unwrap_or(DETECTION_FILE),
-        first.display()
     ))
 }
 
