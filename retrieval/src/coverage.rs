@@ -13,7 +13,8 @@ use futures::future::try_join_all;
 use tributary_models::terms::is_ideograph;
 use tributary_schemas::search::{Hit, QueryPlan, ScoredChunk};
 use tributary_schemas::{ChunkId, Result};
-use tributary_store::search_index::{KeywordQuery, SearchIndex};
+use tributary_store::search_index::{KeywordQuery, SearchIndex, StoredChunk};
+use tributary_taxonomy::fold;
 
 use crate::fine::FineChunk;
 use crate::function_words::is_function_word;
@@ -25,6 +26,9 @@ const MAXIMUM_TOKENS: usize = 48;
 /// Best chunks of a token that are looked at while some may be withheld; where all of them are, the
 /// token stands nowhere.
 const LOOKED_AT: usize = 8;
+
+/// Chunks that are looked at for characters that stand together.
+const LOOKED_AT_FOR_SEQUENCES: usize = 50;
 
 /// Relevance from which a hit is taken to answer the question.
 const ANSWERED: f32 = 0.7;
@@ -246,12 +250,78 @@ pub fn unmatched(words: &[Word], scores: &TokenScores, relevance: f32) -> Vec<St
     named
 }
 
-/// The words without Chinese ones that a hit has within longer words, which are other tokens: who
-/// reads the hit sees them.
+/// The words without those that a hit has all the same, where they are parts of other tokens: Chinese
+/// ones within longer words, others as a part of a joined name. Who reads the hit sees them.
 pub fn without_parts(mut words: Vec<String>, hits: &[Hit]) -> Vec<String> {
-    let has = |hit: &Hit, word: &str| hit.text.contains(word) || hit.title.contains(word);
-    words.retain(|word| !word.chars().any(is_ideograph) || !hits.iter().any(|hit| has(hit, word)));
+    words.retain(|word| {
+        let mut texts = hits.iter().flat_map(|hit| [&hit.title, &hit.text]);
+        match word.chars().any(is_ideograph) {
+            true => !texts.any(|text| text.contains(word)),
+            false => !texts.any(|text| stands_in(word, text)),
+        }
+    });
     words
+}
+
+/// Whether a text has the word between signs that are no part of words.
+fn stands_in(word: &str, text: &str) -> bool {
+    let (word, text) = (word.to_lowercase(), text.to_lowercase());
+    let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
+    text.match_indices(&word).any(|(start, _)| {
+        let before = text.get(..start).unwrap_or_default().chars().next_back();
+        let behind = text.get(start + word.len()..).unwrap_or_default();
+        !before.is_some_and(is_part) && !behind.chars().next().is_some_and(is_part)
+    })
+}
+
+/// Sequences of Chinese characters of a question that the dictionary knows no words for, such as the
+/// name of a product that is new: each character stands somewhere, which says nothing. `tokens` are
+/// those of the question, in their order. None where a hit of this relevance answers it.
+fn unknown_sequences(query: &str, tokens: &[String], relevance: f32) -> Vec<Vec<String>> {
+    if relevance >= ANSWERED {
+        return Vec::new();
+    }
+    let is_lone = |token: &String| {
+        let mut characters = token.chars();
+        let first = characters.next().filter(|sign| is_ideograph(*sign));
+        first.is_some() && characters.next().is_none() && !is_function_word(token)
+    };
+    let runs = tokens.chunk_by(|left, right| is_lone(left) && is_lone(right));
+    let query = fold(query);
+    let is_written = |run: &&[String]| run.len() > 1 && query.contains(&run.concat());
+    runs.filter(is_written).map(<[String]>::to_vec).collect()
+}
+
+/// Those sequences of a question that stand together in none of the chunks that have most of their
+/// characters, as far as the caller may find them. `relevance` is that of the best hit.
+pub async fn sequences_nowhere(
+    index: &dyn SearchIndex,
+    plan: &QueryPlan,
+    query: &str,
+    relevance: f32,
+) -> Result<Vec<String>> {
+    let mut nowhere = Vec::new();
+    for tokens in unknown_sequences(query, &plan.tokens, relevance) {
+        let query = KeywordQuery {
+            generation: plan.generation.as_deref(),
+            tokens: &tokens,
+            filter: &plan.filter,
+            candidates: None,
+            limit: LOOKED_AT_FOR_SEQUENCES,
+        };
+        let found = index.keyword(query).await?;
+        let ids: Vec<ChunkId> = found.iter().map(|chunk| chunk.chunk_id).collect();
+        let stored = leaving::fetch(index, plan.generation.as_deref(), &ids, &plan.filter).await?;
+        let sequence = tokens.concat();
+        let has_it = |stored: &StoredChunk| {
+            let texts = [&stored.chunk.text, &stored.document.title];
+            texts.iter().any(|text| fold(text).contains(&sequence))
+        };
+        if !stored.iter().flatten().any(has_it) {
+            nowhere.push(sequence);
+        }
+    }
+    Ok(nowhere)
 }
 
 #[cfg(test)]
@@ -353,5 +423,27 @@ mod tests {
             ["0X8", "紫杉醇", "load_chekpoint"]
         );
         assert_eq!(unmatched(&words, &scores, 0.9), ["0X8"], "it is answered");
+    }
+
+    #[test]
+    fn a_word_stands_in_a_text_between_signs_of_no_word() {
+        assert!(stands_in("get_Ckpt", "call mindspore.get_ckpt(x)"));
+        assert!(stands_in("rru", "RRU 5900"));
+        assert!(!stands_in("get_ckpt", "get_ckpt_path") && !stands_in("load", "unload, loader"));
+    }
+
+    #[test]
+    fn characters_without_words_are_sequences() {
+        let runs = |query: &str, tokens: &[&str]| {
+            let tokens: Vec<String> = tokens.iter().map(|token| (*token).to_owned()).collect();
+            let runs = unknown_sequences(query, &tokens, 0.3).into_iter();
+            runs.map(|run| run.concat()).collect::<Vec<_>>()
+        };
+        let name = ["翠", "晶", "灵", "雀", "是", "什么"];
+        assert_eq!(runs("翠晶靈雀是什么？", &name), ["翠晶灵雀"]);
+        assert_eq!(runs("双、卡", &["双", "卡"]), [""; 0]);
+        assert_eq!(runs("给手机充电", &["给", "手机", "充电"]), [""; 0]);
+        let tokens = name.map(str::to_owned);
+        assert!(unknown_sequences("翠晶灵雀是什么", &tokens, 0.9).is_empty());
     }
 }

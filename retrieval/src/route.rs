@@ -250,16 +250,12 @@ impl Retriever {
         let unmet_filter = self
             .unmet_filter(route.wishes, route.principal, seen)
             .await?;
-        let best = best_relevance(&ranked.hits);
         // Where it may be the filter that lets nothing be found, words that are not found say nothing.
         let may_be_filter = !route.wishes.is_unrestricted() && ranked.coarse.is_empty();
         let unmatched_terms = match unmet_filter {
             Some(_) => Vec::new(),
             None if may_be_filter && plan.filter.may_be_withheld() => Vec::new(),
-            None => {
-                let nowhere = coverage::unmatched(&found.words, &found.tokens, best);
-                coverage::without_parts(nowhere, &ranked.hits)
-            }
+            None => self.unmatched_terms(found, &ranked.hits).await?,
         };
         let tiers = summaries.into_iter();
         let response = SearchResponse {
@@ -280,6 +276,17 @@ impl Retriever {
             coarse: ranked.coarse,
             fine: ranked.fine,
         })
+    }
+
+    /// What of the question stands in nothing that the caller may find.
+    async fn unmatched_terms(&self, found: &Found, hits: &[Hit]) -> SearchResult<Vec<String>> {
+        let (plan, best) = (&found.plan, best_relevance(hits));
+        let mut nowhere = coverage::unmatched(&found.words, &found.tokens, best);
+        if plan::uses_keywords(plan) {
+            let index = self.index.as_ref();
+            nowhere.extend(coverage::sequences_nowhere(index, plan, &found.query, best).await?);
+        }
+        Ok(coverage::without_parts(nowhere, hits))
     }
 
     /// How relevance is estimated for one search.

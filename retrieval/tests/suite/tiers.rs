@@ -627,6 +627,9 @@ async fn words_that_stand_nowhere_are_named_and_no_forbidden_text_counts() {
         elsewhere.contains(&"0x80070005".to_owned()) && elsewhere.len() > 1,
         "{elsewhere:?}"
     );
+    let named = json!({"query": "翠晶灵雀是什么"});
+    let named = search(&retriever, named).await.response.unmatched_terms;
+    assert_eq!(named, ["翠晶灵雀"], "characters that no dictionary joins");
     // Under a filter that nothing meets it is the filter that is to blame, and not the words.
     let misspelt = ask(json!({"sources": ["manuel"]})).await;
     let unmet = misspelt.unmet_filter.map(|unmet| unmet.describe());
