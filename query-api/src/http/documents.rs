@@ -235,10 +235,13 @@ pub async fn delete(
     name: web::Path<String>,
     parameters: web::Query<DeleteParameters>,
 ) -> Result<HttpResponse, Problem> {
-    let id = if caller.is_administrator() {
-        of_any_source(&state, &name).await?
-    } else {
-        writing::own_document(&state, &caller, &name).await?
+    let found = match caller.is_administrator() {
+        true => of_any_source(&state, &name).await,
+        false => writing::own_document(&state, &caller, &name).await,
+    };
+    let id = match found {
+        Err(problem) => may_be_unread(&state, &caller, &name, problem).await?,
+        found => found?,
     };
     json(
         StatusCode::ACCEPTED,
@@ -256,6 +259,26 @@ async fn of_any_source(state: &ServerState, name: &str) -> Result<String, Proble
             is_held.then(|| name.to_owned()).ok_or(problem)
         }
     }
+}
+
+/// The id of a document of which nothing is known and that may be among what ingest has yet to read:
+/// a server that was killed had no time to report what it took. Who may delete anything deletes it in
+/// any case; for others, and for a name that may be a path, it is not known yet whether it is there.
+async fn may_be_unread(
+    state: &ServerState,
+    caller: &Caller,
+    name: &str,
+    problem: Problem,
+) -> Result<String, Problem> {
+    let is_unknown = problem.code() == Code::DocumentNotFound;
+    if !is_unknown || !state.documents.are_unread().await? {
+        return Err(problem);
+    }
+    if caller.is_administrator() && !name.contains('/') {
+        return Ok(name.to_owned());
+    }
+    let what = "whether there is such a document is known once all that was published is read";
+    Err(Problem::new(Code::Unavailable, what).with_hint("try again in a moment"))
 }
 
 /// The id of the document that is called so: by its id, or by `source/path`. What the viewer may

@@ -1299,6 +1299,26 @@ async fn what_could_only_die_is_refused_at_the_door() {
     }
 }
 
+/// A server that was killed had no time to report what it took.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_be_unread_can_be_deleted() {
+    let server = Server::start().await;
+    let delete = async |id: &str| {
+        let path = format!("/v1/documents/{id}");
+        server.send("DELETE", &path, &[], b"").await.status
+    };
+    server.kept.all_is_read().await;
+    assert_eq!(delete("nobody-knows").await, 404);
+    assert_eq!(
+        server.post("/v1/documents", &event("a.md")).await.status,
+        202
+    );
+    assert_eq!(delete("nobody-knows").await, 202);
+    assert_eq!(delete("nobody/knows").await, 503, "a path or an id");
+    server.kept.all_is_read().await;
+    assert_eq!(delete("nobody-at-all").await, 404);
+}
+
 /// Who numbers versions can delete between two of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deletion_has_a_version_of_the_producers() {

@@ -470,6 +470,12 @@ impl Documents {
         Ok(waiting)
     }
 
+    /// Whether ingest has yet to read something: a document of which nothing is known may be in it.
+    pub async fn are_unread(&self) -> Result<bool> {
+        let lag = self.topics.lag(Topic::DocumentsRaw, "ingest").await?;
+        Ok(lag.iter().any(|partition| partition.records() > 0))
+    }
+
     /// The event first: should we crash between the two, ingest reports it.
     async fn accept(
         &self,

@@ -202,6 +202,25 @@ impl Kept {
             .unwrap()
     }
 
+    /// Ingest has read all that was published.
+    pub async fn all_is_read(&self) {
+        let mut group = self
+            .topics
+            .subscribe(Topic::DocumentsRaw, Some("ingest"))
+            .await
+            .unwrap();
+        let lag = self
+            .topics
+            .lag(Topic::DocumentsRaw, "ingest")
+            .await
+            .unwrap();
+        let ends = lag.iter().map(|lag| Position {
+            partition: lag.partition,
+            offset: lag.end,
+        });
+        group.commit(&ends.collect::<Vec<_>>()).await.unwrap();
+    }
+
     /// How many documents there are.
     pub async fn count(&self) -> usize {
         self.documents.all().await.unwrap().len()
