@@ -44,6 +44,9 @@ pub struct Publish {
     /// Only this reader may see them, by the id of a key or as docs/rights.md names users (repeatable)
     #[arg(long = "access-user", value_name = "NAME")]
     pub access_users: Vec<String>,
+    /// Every reader whose clearance is high enough may see the documents: `access` is `{}`
+    #[arg(long, conflicts_with_all = ["access_groups", "access_users"])]
+    pub access_everyone: bool,
     /// What one document is
     #[command(flatten)]
     pub one: OneDocument,

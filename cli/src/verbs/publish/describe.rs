@@ -29,7 +29,10 @@ pub fn template(publish: &Publish, source: &str) -> Result<DocumentEvent> {
         source: source.to_owned(),
         media_type: one.media_type.clone(),
         attributes: Attributes {
-            access: access(&publish.access_groups, &publish.access_users),
+            access: match publish.access_everyone {
+                true => Some(Access::default()),
+                false => access(&publish.access_groups, &publish.access_users),
+            },
             ..attributes(&publish.attributes)?
         },
         knowledge_sets: publish.sets.clone(),
@@ -85,7 +88,7 @@ fn unknown(name: &str) -> Error {
     if name == "access" || name.starts_with("access.") {
         let what = format!("--attribute {name}: who may see a document is no such attribute");
         return invalid(what)
-            .with_hint("name groups and users with --access-group and --access-user");
+            .with_hint("say it with --access-everyone, or name groups and users with --access-group and --access-user");
     }
     let all: Vec<&str> = TEXTS.into_iter().chain(NUMBERS).collect();
     let hint = format!(
