@@ -302,6 +302,41 @@ fn pruning_ends_what_left_the_folder_and_nothing_else() {
     server.stop();
 }
 
+/// Where files lie is remembered beside the data, and not put back with it.
+#[test]
+fn what_was_pruned_goes_again_after_the_data_was_put_back() {
+    let workspace = handbook();
+    published(&workspace, &["hb"]);
+    workspace.json(["backup", "before.tar", "--format", "json"]);
+    fs::remove_file(workspace.path("hb/core/amf.md")).unwrap();
+    workspace.write("hb/radio/more.md", "# More\n\nThe wombat digs.");
+    let pruned = published(&workspace, &["hb", "--prune", "--yes"]);
+    assert_eq!(number(&pruned, "/deleted"), 1);
+    let restored = workspace.run(["restore", "before.tar", "--force"]);
+    assert_eq!(restored.code, 0, "{restored:?}");
+    publish(&workspace, &["hb", "--prune"]).refused(1, &["delete 1 document of", "core/amf.md"]);
+    let again = published(&workspace, &["hb", "--prune", "--yes"]);
+    assert_eq!(number(&again, "/deleted"), 1, "{again}");
+    assert_eq!(
+        indexed(&workspace, "hb"),
+        ["radio/more.md", "radio/tilt.md"]
+    );
+    let nothing = published(&workspace, &["hb", "--prune", "--yes"]);
+    assert_eq!(number(&nothing, "/deleted"), 0);
+}
+
+#[test]
+fn a_document_that_became_empty_is_found_no_more_once_it_was_waited_for() {
+    let workspace = handbook();
+    let server = workspace.start();
+    published(&workspace, &["hb"]);
+    workspace.write("hb/core/amf.md", "");
+    let emptied = published(&workspace, &["hb/core/amf.md"]);
+    assert_eq!(number(&emptied, "/skipped"), 1, "{emptied}");
+    assert!(workspace.found("quokka").is_empty());
+    server.stop();
+}
+
 #[test]
 fn an_empty_folder_is_not_pruned_unless_that_is_meant() {
     let workspace = handbook();

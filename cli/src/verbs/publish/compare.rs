@@ -6,13 +6,15 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
-use tributary_schemas::{Error, ErrorKind};
+use tributary_schemas::{DocumentState, Error, ErrorKind, State};
 
 use super::files::{NamedFolder, Selection};
+use super::follow;
 use super::mounts;
 use super::roots::Roots;
 use super::walk::{Cause, Unlisted};
 use crate::args::Prune;
+use crate::client::Client;
 use crate::print;
 
 /// A document whose file is gone.
@@ -24,6 +26,15 @@ pub struct Gone {
     pub document_id: String,
     /// Where its file was.
     file: PathBuf,
+    /// Whether something is there all the same that counts as no file of the folder.
+    was_there: bool,
+}
+
+impl Gone {
+    /// Whether its file has come back since.
+    pub fn is_back(&self) -> bool {
+        !self.was_there && self.file.is_file()
+    }
 }
 
 /// Documents that stay although their files were not seen.
@@ -44,6 +55,8 @@ pub struct Comparison {
     pub gone: Vec<Gone>,
     /// Nobody could see whether their files are gone.
     pub kept: Vec<Kept>,
+    /// Documents that were deleted before, whose files are still gone: the server may have them again.
+    deleted_before: Vec<Gone>,
     /// Documents of the source, those published now included.
     pub all: usize,
     /// Of the gone: those that lay in folders which are not empty as a whole, of which
@@ -55,6 +68,28 @@ impl Comparison {
     /// Whether so much goes that something else may have happened than that files were removed.
     pub fn is_most(&self) -> bool {
         self.unexpected * 2 > self.all
+    }
+
+    /// Adds those of the documents deleted before that the server has again, as after it was put back
+    /// from a backup.
+    pub fn take_returned(&mut self, client: &Client) -> Result<()> {
+        let ids = self.deleted_before.iter();
+        let ids: Vec<&str> = ids.map(|gone| gone.document_id.as_str()).collect();
+        let states = follow::states_of(client, &ids)?;
+        let is_there = |state: &Option<DocumentState>| {
+            state
+                .as_ref()
+                .is_some_and(|state| state.state != State::Deleted)
+        };
+        let deleted = std::mem::take(&mut self.deleted_before);
+        let returned = deleted.into_iter().zip(&states);
+        let returned = returned.filter(|(_, state)| is_there(state));
+        let before = self.gone.len();
+        self.gone.extend(returned.map(|(gone, _)| gone));
+        let returned = self.gone.len() - before;
+        self.unexpected += returned;
+        self.all += returned;
+        Ok(())
     }
 
     /// Says what stays and why.
@@ -91,9 +126,15 @@ pub fn compare(selection: &Selection, roots: &Roots, prune: Prune) -> Result<Com
     };
     let mut counted = HashSet::new();
     for named in &selection.folders {
-        let mut left = left_folder(named, &here, roots);
+        let mut left = left_folder(named, &here, roots.documents(&named.root));
         left.retain(|gone| counted.insert(gone.source_path.clone()));
         comparison.add(named, left, selection, roots, prune)?;
+        let mut deleted = left_folder(named, &here, roots.deleted(&named.root));
+        let hiding = hiding(named, selection, roots, prune);
+        deleted.retain(|gone| {
+            !hiding.iter().any(|one| hides(one, gone)) && counted.insert(gone.source_path.clone())
+        });
+        comparison.deleted_before.extend(deleted);
     }
     comparison
         .gone
@@ -149,11 +190,17 @@ impl Kept {
     }
 }
 
-fn left_folder(named: &NamedFolder, here: &HashSet<&str>, roots: &Roots) -> Vec<Gone> {
-    let known = roots.documents(&named.root).into_iter();
+/// Those of the known documents, with where their files lay, that are not in the folder.
+fn left_folder(
+    named: &NamedFolder,
+    here: &HashSet<&str>,
+    known: Vec<(PathBuf, &str, &str)>,
+) -> Vec<Gone> {
+    let known = known.into_iter();
     let known = known.map(|(file, path, document_id)| Gone {
         source_path: path.to_owned(),
         document_id: document_id.to_owned(),
+        was_there: file.is_file(),
         file,
     });
     // Where it lay counts: of a root in this one, paths are relative to that other folder.

@@ -1,20 +1,23 @@
 //! Waits until documents are done with, and learns what became of each.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use serde::Deserialize;
 use serde_json::json;
+use tributary_query_api::http::document_summary::DocumentSummary;
 use tributary_schemas::work::{WorkItem, WorkOverview};
 use tributary_schemas::{DocumentState, State};
 
 use super::Published;
 use super::progress::{Progress, Seen};
-use crate::client::Client;
+use crate::client::{Client, segment};
 use crate::verbs::quiescence::Quiescence;
 
 const POLL: Duration = Duration::from_millis(200);
 const POLL_IDS: usize = 500;
+/// How long removals are waited for at most, all together: usually a fraction of a second.
+const REMOVALS: Duration = Duration::from_secs(10);
 
 #[derive(Deserialize)]
 struct States {
@@ -31,15 +34,15 @@ pub fn follow(
 ) -> Result<()> {
     progress.waits(documents);
     let mut quiescence = Quiescence::new(patience);
+    let mut is_told = true;
     loop {
         let open = open(documents);
         if open.is_empty() {
+            await_removals(client, documents);
             return Ok(());
         }
-        for indices in open.chunks(POLL_IDS) {
-            update(client, documents, indices)?;
-        }
-        let work = work(client);
+        update(client, documents, &open)?;
+        let work = work(client, &mut is_told);
         let seen = Seen {
             documents,
             work: &work,
@@ -48,6 +51,22 @@ pub fn follow(
         let names = seen.names();
         quiescence.look(client, &states(documents, &open), names)?;
         if documents.iter().any(Published::is_open) {
+            std::thread::sleep(POLL);
+        }
+    }
+}
+
+/// Waits until nothing of documents is found any more of which nothing is left, as of those that
+/// became empty: they are skipped before their older chunks go.
+fn await_removals(client: &Client, documents: &[Published]) {
+    let until = Instant::now() + REMOVALS;
+    for document in documents.iter().filter(|document| document.leaves) {
+        let path = format!("/v1/documents/{}", segment(&document.document_id));
+        let is_found = || {
+            let summary = client.get::<DocumentSummary>(&path).ok();
+            summary.is_some_and(|summary| summary.searchable.is_some())
+        };
+        while Instant::now() < until && is_found() {
             std::thread::sleep(POLL);
         }
     }
@@ -68,11 +87,26 @@ fn states<'d>(documents: &'d [Published], indices: &[usize]) -> Vec<&'d str> {
         .collect()
 }
 
-/// What the stages of the server's process are at. Those of other processes do not show, and an
-/// older server does not know the path: then nothing is named.
-fn work(client: &Client) -> Vec<WorkItem> {
+/// What the stages of the server's process are at. Those of other processes do not show. A server
+/// that does not tell, as publishers who are no administrators, is not asked again.
+fn work(client: &Client, is_told: &mut bool) -> Vec<WorkItem> {
+    if !*is_told {
+        return Vec::new();
+    }
     let overview = client.get::<WorkOverview>("/v1/work");
+    *is_told = overview.is_ok();
     overview.map_or_else(|_| Vec::new(), |overview| overview.items)
+}
+
+/// The newest report of each of these documents; nothing of those that the server does not know.
+pub(super) fn states_of(client: &Client, ids: &[&str]) -> Result<Vec<Option<DocumentState>>> {
+    let mut all = Vec::with_capacity(ids.len());
+    for ids in ids.chunks(POLL_IDS) {
+        let asked = json!({"document_ids": ids});
+        let states: States = client.post("/v1/documents/states", &asked)?;
+        all.extend(states.documents);
+    }
+    Ok(all)
 }
 
 fn update(client: &Client, documents: &mut [Published], indices: &[usize]) -> Result<()> {
@@ -81,8 +115,8 @@ fn update(client: &Client, documents: &mut [Published], indices: &[usize]) -> Re
         .filter_map(|index| documents.get(*index))
         .map(|document| document.document_id.as_str())
         .collect();
-    let states: States = client.post("/v1/documents/states", &json!({"document_ids": ids}))?;
-    for (index, state) in indices.iter().zip(states.documents) {
+    let states = states_of(client, &ids)?;
+    for (index, state) in indices.iter().zip(states) {
         if let (Some(document), Some(state)) = (documents.get_mut(*index), state) {
             document.learn(state);
         }
@@ -110,6 +144,7 @@ impl Published {
             self.reason = Some(format!("superseded by version {}", state.version));
         } else if state.version == self.version {
             self.chunks = state.chunks;
+            self.leaves = state.state == State::Skipped && state.indexed_version.is_none();
             self.state = state.state.as_str().to_owned();
             self.reason = state.reason;
             let lineage = state.lineage.unwrap_or_default();

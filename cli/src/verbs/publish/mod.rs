@@ -49,8 +49,9 @@ pub fn run(global: &Global, config: &Config, publish: &Publish) -> Result<Outcom
     if publish.dry_run {
         return plan.show(publish);
     }
-    prune::confirm(&plan.comparison, &source, publish.prune)?;
     let client = Client::connect(global, config, &Service::ALL)?;
+    plan.comparison.take_returned(&client)?;
+    prune::confirm(&plan.comparison, &source, publish.prune)?;
     other_profiles::note(&client, config)?;
     let bytes = plan.items.iter().map(Item::bytes).sum();
     let progress = Progress::new(plan.items.len(), bytes);

@@ -68,9 +68,21 @@ fn list(gone: &[Gone]) -> String {
     lines.join("\n")
 }
 
-/// Deletes them; what became of each. One that the server knows nothing of is gone already.
+/// Deletes them; what became of each. One that the server knows nothing of is gone already. A file
+/// that is there again by now keeps its document.
 pub fn delete(client: &Client, gone: &[Gone]) -> Vec<Published> {
-    gone.iter().map(|gone| delete_one(client, gone)).collect()
+    let mut done = Vec::new();
+    for gone in gone {
+        if gone.is_back() {
+            print::note(&format!(
+                "kept {}: its file is there again",
+                gone.source_path
+            ));
+            continue;
+        }
+        done.push(delete_one(client, gone));
+    }
+    done
 }
 
 fn delete_one(client: &Client, gone: &Gone) -> Published {

@@ -73,6 +73,9 @@ pub struct Published {
     /// Its file is gone.
     #[serde(skip)]
     pub(super) is_deletion: bool,
+    /// It is skipped, and what was found of it before goes.
+    #[serde(skip)]
+    pub(super) leaves: bool,
 }
 
 impl Report {

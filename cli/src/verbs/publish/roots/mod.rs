@@ -44,6 +44,10 @@ struct Root {
     /// Only single files of it were published, each by its name alone: it is no root for others.
     is_lone: bool,
     paths: Documents,
+    /// Those that were deleted when their files had left: a server that is put back from a backup has
+    /// them again.
+    #[serde(default, skip_serializing_if = "Documents::is_empty")]
+    deleted: Documents,
     /// Folders below it, as paths from it, where something was mounted when they were published.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     mounts: BTreeSet<String>,
@@ -51,8 +55,15 @@ struct Root {
 
 impl Root {
     fn documents(&self) -> impl Iterator<Item = (PathBuf, &str, &str)> {
-        let paths = self.paths.iter();
-        paths.map(|(path, id)| (self.folder.join(path), path.as_str(), id.as_str()))
+        self.placed(&self.paths)
+    }
+
+    fn placed<'a>(
+        &'a self,
+        documents: &'a Documents,
+    ) -> impl Iterator<Item = (PathBuf, &'a str, &'a str)> {
+        let documents = documents.iter();
+        documents.map(|(path, id)| (self.folder.join(path), path.as_str(), id.as_str()))
     }
 }
 
@@ -95,6 +106,13 @@ impl Roots {
             .collect();
         documents.sort_by_key(|(_, path, _)| *path);
         documents
+    }
+
+    /// The same of documents that were deleted since their files had left.
+    pub fn deleted(&self, folder: &Path) -> Vec<(PathBuf, &str, &str)> {
+        let roots = self.remembered.roots.iter();
+        let roots = roots.filter(|root| root.folder.starts_with(folder));
+        roots.flat_map(|root| root.placed(&root.deleted)).collect()
     }
 
     /// Paths of all documents of the source that were published from here.
@@ -193,18 +211,25 @@ impl Roots {
                 .partition(|root| root.folder.starts_with(folder));
             for root in &mut kept {
                 root.paths.retain(|path, _| !documents.contains_key(path));
+                root.deleted.retain(|path, _| !documents.contains_key(path));
             }
             let mounts = merged
                 .iter()
                 .filter(|root| root.folder == folder)
                 .flat_map(|root| root.mounts.clone())
                 .collect();
-            let mut paths: Documents = merged.into_iter().flat_map(|root| root.paths).collect();
+            let (mut paths, mut deleted) = (Documents::new(), Documents::new());
+            for root in merged {
+                paths.extend(root.paths);
+                deleted.extend(root.deleted);
+            }
             paths.extend(documents.clone());
+            deleted.retain(|path, _| !documents.contains_key(path));
             kept.push(Root {
                 folder: folder.to_owned(),
                 is_lone: false,
                 paths,
+                deleted,
                 mounts,
             });
             *roots = kept;
@@ -225,18 +250,20 @@ impl Roots {
                     folder: folder.to_owned(),
                     is_lone: true,
                     paths: Documents::from([document]),
-                    mounts: BTreeSet::new(),
+                    ..Root::default()
                 }),
             }
         })
     }
 
-    /// Forgets documents of a root that are deleted.
+    /// Takes documents of a root for deleted.
     pub fn forget(&mut self, folder: &Path, deleted: &[String]) -> Result<()> {
         self.change(|remembered| {
             let Remembered { roots, titles, .. } = remembered;
             for root in roots.iter_mut().filter(|root| root.folder == folder) {
-                root.paths.retain(|path, _| !deleted.contains(path));
+                let is_deleted = |path: &String, _: &mut String| deleted.contains(path);
+                let gone = root.paths.extract_if(.., is_deleted);
+                root.deleted.extend(gone);
                 let Root { paths, mounts, .. } = root;
                 mounts.retain(|mount| paths.keys().any(|path| Path::new(path).starts_with(mount)));
             }
@@ -249,6 +276,7 @@ impl Roots {
     pub fn withdraw(&mut self, folder: &Path, refused: &HashSet<&str>) -> Result<()> {
         let is_withdrawn = |root: &Root| {
             root.folder == folder
+                && root.deleted.is_empty()
                 && root
                     .paths
                     .keys()
@@ -376,6 +404,16 @@ pub(super) mod tests {
             .forget(Path::new("/hb"), &["a.md".to_owned(), "tilt.md".to_owned()])
             .unwrap();
         assert_eq!(roots.documents(Path::new("/hb")).len(), 2);
+        let deleted = |roots: &Roots| {
+            let deleted = roots.deleted(Path::new("/hb")).into_iter();
+            deleted
+                .map(|(_, path, _)| path.to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(deleted(&roots), ["a.md", "tilt.md"]);
+        let back = documents(&["tilt.md"]);
+        roots.publish(Path::new("/hb"), &back).unwrap();
+        assert_eq!(deleted(&roots), ["a.md"], "it is there again");
     }
 
     #[test]
