@@ -321,8 +321,17 @@ fn what_was_pruned_goes_again_after_the_data_was_put_back() {
         indexed(&workspace, "hb"),
         ["radio/more.md", "radio/tilt.md"]
     );
+    let server = workspace.start();
+    let foreign = json!({"source": "hb", "source_path": "core/amf.md", "content": "of another"});
+    server.settled(&server.publish(&foreign));
     let nothing = published(&workspace, &["hb", "--prune", "--yes"]);
     assert_eq!(number(&nothing, "/deleted"), 0);
+    assert_eq!(
+        indexed(&workspace, "hb").len(),
+        3,
+        "another producer's stays"
+    );
+    server.stop();
 }
 
 #[test]

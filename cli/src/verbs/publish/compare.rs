@@ -1,7 +1,7 @@
 //! Compares folders with what was published from them before: documents whose files are gone, and
 //! those of which nobody can tell, since what held their files could not be listed.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -55,8 +55,9 @@ pub struct Comparison {
     pub gone: Vec<Gone>,
     /// Nobody could see whether their files are gone.
     pub kept: Vec<Kept>,
-    /// Documents that were deleted before, whose files are still gone: the server may have them again.
-    deleted_before: Vec<Gone>,
+    /// Documents that were deleted before, whose files are still gone, and the versions of their
+    /// deletions: the server may have them again.
+    deleted_before: Vec<(Gone, u64)>,
     /// Documents of the source, those published now included.
     pub all: usize,
     /// Of the gone: those that lay in folders which are not empty as a whole, of which
@@ -70,22 +71,22 @@ impl Comparison {
         self.unexpected * 2 > self.all
     }
 
-    /// Adds those of the documents deleted before that the server has again, as after it was put back
-    /// from a backup.
+    /// Adds those of the documents deleted before that the server has as they were before that, as
+    /// after it was put back from a backup. What is newer was published since.
     pub fn take_returned(&mut self, client: &Client) -> Result<()> {
         let ids = self.deleted_before.iter();
-        let ids: Vec<&str> = ids.map(|gone| gone.document_id.as_str()).collect();
+        let ids: Vec<&str> = ids.map(|(gone, _)| gone.document_id.as_str()).collect();
         let states = follow::states_of(client, &ids)?;
-        let is_there = |state: &Option<DocumentState>| {
-            state
-                .as_ref()
-                .is_some_and(|state| state.state != State::Deleted)
+        let has_again = |state: &DocumentState, deletion: u64| {
+            state.state != State::Deleted && state.version < deletion
         };
         let deleted = std::mem::take(&mut self.deleted_before);
-        let returned = deleted.into_iter().zip(&states);
-        let returned = returned.filter(|(_, state)| is_there(state));
         let before = self.gone.len();
-        self.gone.extend(returned.map(|(gone, _)| gone));
+        for ((gone, deletion), state) in deleted.into_iter().zip(states) {
+            if state.is_some_and(|state| has_again(&state, deletion)) {
+                self.gone.push(gone);
+            }
+        }
         let returned = self.gone.len() - before;
         self.unexpected += returned;
         self.all += returned;
@@ -129,11 +130,10 @@ pub fn compare(selection: &Selection, roots: &Roots, prune: Prune) -> Result<Com
         let mut left = left_folder(named, &here, roots.documents(&named.root));
         left.retain(|gone| counted.insert(gone.source_path.clone()));
         comparison.add(named, left, selection, roots, prune)?;
-        let mut deleted = left_folder(named, &here, roots.deleted(&named.root));
-        let hiding = hiding(named, selection, roots, prune);
-        deleted.retain(|gone| {
-            !hiding.iter().any(|one| hides(one, gone)) && counted.insert(gone.source_path.clone())
-        });
+        let deleted = deleted_before(named, &here, selection, roots, prune);
+        let deleted = deleted
+            .into_iter()
+            .filter(|(gone, _)| counted.insert(gone.source_path.clone()));
         comparison.deleted_before.extend(deleted);
     }
     comparison
@@ -208,6 +208,32 @@ fn left_folder(
         gone.file.starts_with(&named.folder) && !here.contains(gone.source_path.as_str())
     };
     known.filter(is_left).collect()
+}
+
+/// Documents of the folder that were deleted, whose files can be seen to be gone, and the versions of
+/// their deletions.
+fn deleted_before(
+    named: &NamedFolder,
+    here: &HashSet<&str>,
+    selection: &Selection,
+    roots: &Roots,
+    prune: Prune,
+) -> Vec<(Gone, u64)> {
+    let deleted = roots.deleted(&named.root);
+    let versions: HashMap<&str, u64> = deleted
+        .iter()
+        .map(|(_, path, deleted)| (*path, deleted.version))
+        .collect();
+    let known = deleted.iter();
+    let known = known.map(|(file, path, deleted)| (file.clone(), *path, deleted.id.as_str()));
+    let hiding = hiding(named, selection, roots, prune);
+    let left = left_folder(named, here, known.collect()).into_iter();
+    left.filter(|gone| !hiding.iter().any(|one| hides(one, gone)))
+        .filter_map(|gone| {
+            let version = *versions.get(gone.source_path.as_str())?;
+            Some((gone, version))
+        })
+        .collect()
 }
 
 fn is_empty(named: &NamedFolder, selection: &Selection) -> bool {

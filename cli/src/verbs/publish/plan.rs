@@ -10,7 +10,7 @@ use tributary_schemas::{DocumentEvent, id};
 use super::compare::{self, Comparison};
 use super::files::{Found, Rule, Selection};
 use super::report::{Published, REFUSED, UNCONFIRMED};
-use super::roots::{Documents, Roots};
+use super::roots::{Deleted, Documents, Roots};
 use super::same_file::{self, Explanation};
 use super::send::{Body, Item};
 use super::walk::Unlisted;
@@ -294,10 +294,14 @@ impl Plan {
 
     /// What could not be deleted stays known.
     pub(super) fn forget(&self, roots: &mut Roots, documents: &[Published]) -> Result<()> {
-        let deleted: Vec<String> = documents
+        let deleted = documents
             .iter()
-            .filter(|document| document.is_deletion && !failures::is_failure(document))
-            .map(|document| document.source_path.clone())
+            .filter(|document| document.is_deletion && !failures::is_failure(document));
+        let deleted: BTreeMap<String, Deleted> = deleted
+            .map(|document| {
+                let (id, version) = (document.document_id.clone(), document.version);
+                (document.source_path.clone(), Deleted { id, version })
+            })
             .collect();
         if deleted.is_empty() {
             return Ok(());

@@ -46,24 +46,26 @@ struct Root {
     paths: Documents,
     /// Those that were deleted when their files had left: a server that is put back from a backup has
     /// them again.
-    #[serde(default, skip_serializing_if = "Documents::is_empty")]
-    deleted: Documents,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    deleted: BTreeMap<String, Deleted>,
     /// Folders below it, as paths from it, where something was mounted when they were published.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     mounts: BTreeSet<String>,
 }
 
+/// A document that was deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deleted {
+    /// Its id.
+    pub id: String,
+    /// Version of the deletion: what has a newer one was published since, perhaps by others.
+    pub version: u64,
+}
+
 impl Root {
     fn documents(&self) -> impl Iterator<Item = (PathBuf, &str, &str)> {
-        self.placed(&self.paths)
-    }
-
-    fn placed<'a>(
-        &'a self,
-        documents: &'a Documents,
-    ) -> impl Iterator<Item = (PathBuf, &'a str, &'a str)> {
-        let documents = documents.iter();
-        documents.map(|(path, id)| (self.folder.join(path), path.as_str(), id.as_str()))
+        let paths = self.paths.iter();
+        paths.map(|(path, id)| (self.folder.join(path), path.as_str(), id.as_str()))
     }
 }
 
@@ -108,11 +110,18 @@ impl Roots {
         documents
     }
 
-    /// The same of documents that were deleted since their files had left.
-    pub fn deleted(&self, folder: &Path) -> Vec<(PathBuf, &str, &str)> {
+    /// Documents that were deleted since their files had left: where the file lay, its path within the
+    /// source, and what was deleted.
+    pub fn deleted(&self, folder: &Path) -> Vec<(PathBuf, &str, &Deleted)> {
         let roots = self.remembered.roots.iter();
-        let roots = roots.filter(|root| root.folder.starts_with(folder));
-        roots.flat_map(|root| root.placed(&root.deleted)).collect()
+        let mut all = Vec::new();
+        for root in roots.filter(|root| root.folder.starts_with(folder)) {
+            let deleted = root.deleted.iter();
+            all.extend(
+                deleted.map(|(path, deleted)| (root.folder.join(path), path.as_str(), deleted)),
+            );
+        }
+        all
     }
 
     /// Paths of all documents of the source that were published from here.
@@ -218,7 +227,7 @@ impl Roots {
                 .filter(|root| root.folder == folder)
                 .flat_map(|root| root.mounts.clone())
                 .collect();
-            let (mut paths, mut deleted) = (Documents::new(), Documents::new());
+            let (mut paths, mut deleted) = (Documents::new(), BTreeMap::new());
             for root in merged {
                 paths.extend(root.paths);
                 deleted.extend(root.deleted);
@@ -256,18 +265,20 @@ impl Roots {
         })
     }
 
-    /// Takes documents of a root for deleted.
-    pub fn forget(&mut self, folder: &Path, deleted: &[String]) -> Result<()> {
+    /// Takes documents of a root, by their paths, for deleted.
+    pub fn forget(&mut self, folder: &Path, deleted: &BTreeMap<String, Deleted>) -> Result<()> {
         self.change(|remembered| {
             let Remembered { roots, titles, .. } = remembered;
             for root in roots.iter_mut().filter(|root| root.folder == folder) {
-                let is_deleted = |path: &String, _: &mut String| deleted.contains(path);
-                let gone = root.paths.extract_if(.., is_deleted);
-                root.deleted.extend(gone);
+                for (path, deleted) in deleted {
+                    if root.paths.remove(path).is_some() || root.deleted.contains_key(path) {
+                        root.deleted.insert(path.clone(), deleted.clone());
+                    }
+                }
                 let Root { paths, mounts, .. } = root;
                 mounts.retain(|mount| paths.keys().any(|path| Path::new(path).starts_with(mount)));
             }
-            titles.retain(|path, _| !deleted.contains(path));
+            titles.retain(|path, _| !deleted.contains_key(path));
         })
     }
 
@@ -344,6 +355,13 @@ pub(super) mod tests {
             .collect()
     }
 
+    fn gone(paths: &[&str]) -> BTreeMap<String, Deleted> {
+        let paths = documents(paths).into_iter();
+        paths
+            .map(|(path, id)| (path, Deleted { id, version: 7 }))
+            .collect()
+    }
+
     fn documents(paths: &[&str]) -> Documents {
         paths
             .iter()
@@ -401,7 +419,7 @@ pub(super) mod tests {
         assert_eq!(paths, ["a.md", "core/a.md", "radio/tilt.md", "tilt.md"]);
         assert_eq!(roots.below(Path::new("/")), Some(Path::new("/hb")));
         roots
-            .forget(Path::new("/hb"), &["a.md".to_owned(), "tilt.md".to_owned()])
+            .forget(Path::new("/hb"), &gone(&["a.md", "tilt.md"]))
             .unwrap();
         assert_eq!(roots.documents(Path::new("/hb")).len(), 2);
         let deleted = |roots: &Roots| {
