@@ -33,6 +33,12 @@ const LOOKED_AT_FOR_SEQUENCES: usize = 50;
 /// Relevance from which a hit is taken to answer the question.
 const ANSWERED: f32 = 0.7;
 
+/// Relevance from which a hit may well answer the question.
+const LIKELY: f32 = 0.35;
+
+/// Chinese words of one character that say where, how many, with what and whom: they join no name.
+const ALONE: &str = "上中下里内外前后左右间旁和与或及跟同给把被对向往从自到在于用以为因由比按一二两三四五六七八九十百千万几多少每各某这那此该其之个只条张本台件次位名种类项段层级份不没未无非也都就才再又还很太更最且并而但则若如是有做让使叫请要想能会可应该来去出起过着了吗呢吧啊";
+
 /// The best score of each token of a question.
 #[derive(Debug, Default)]
 pub struct TokenScores {
@@ -276,14 +282,16 @@ fn stands_in(word: &str, text: &str) -> bool {
 
 /// Sequences of Chinese characters of a question that the dictionary knows no words for, such as the
 /// name of a product that is new: each character stands somewhere, which says nothing. `tokens` are
-/// those of the question, in their order. None where a hit of this relevance answers it.
+/// those of the question, in their order. None where a hit of this relevance may answer it: words that
+/// are alone in a sentence stand beside each other, too.
 fn unknown_sequences(query: &str, tokens: &[String], relevance: f32) -> Vec<Vec<String>> {
-    if relevance >= ANSWERED {
+    if relevance >= LIKELY {
         return Vec::new();
     }
     let is_lone = |token: &String| {
         let mut characters = token.chars();
         let first = characters.next().filter(|sign| is_ideograph(*sign));
+        let first = first.filter(|sign| !ALONE.contains(*sign));
         first.is_some() && characters.next().is_none() && !is_function_word(token)
     };
     let runs = tokens.chunk_by(|left, right| is_lone(left) && is_lone(right));
@@ -442,8 +450,9 @@ mod tests {
         let name = ["翠", "晶", "灵", "雀", "是", "什么"];
         assert_eq!(runs("翠晶靈雀是什么？", &name), ["翠晶灵雀"]);
         assert_eq!(runs("双、卡", &["双", "卡"]), [""; 0]);
+        assert_eq!(runs("队中和威尔", &["队", "中", "和", "威尔"]), [""; 0]);
         assert_eq!(runs("给手机充电", &["给", "手机", "充电"]), [""; 0]);
         let tokens = name.map(str::to_owned);
-        assert!(unknown_sequences("翠晶灵雀是什么", &tokens, 0.9).is_empty());
+        assert!(unknown_sequences("翠晶灵雀是什么", &tokens, 0.5).is_empty());
     }
 }
