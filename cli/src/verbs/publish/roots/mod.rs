@@ -6,7 +6,7 @@
 //! ```text
 //! {"format": 1, "source": "handbook", "server": null, "roots": [
 //!   {"folder": "/srv/handbook", "is_lone": false, "paths": {"radio/tilt.md": "<document id>"},
-//!    "mounts": ["radio"]}],
+//!    "deleted": {"core/amf.md": {"id": "<document id>", "version": 7}}, "mounts": ["radio"]}],
 //!  "titles": {"radio/tilt.md": "<title that was given by hand>"}}
 //! ```
 //! `server` is the address that was given with `--server`; without one, or for the server of this
