@@ -11,6 +11,7 @@ use crate::review::Review;
 use crate::search::{QueryPlan, Strategy};
 use crate::table_query::TableAnswer;
 use crate::understanding::Understanding;
+use crate::unmet::UnmetFilter;
 use crate::user_profile::UserProfile;
 use crate::{ChunkId, ChunkKind, Filter, strict};
 
@@ -457,6 +458,13 @@ pub struct Answer {
     /// Where it is refused: what is closest to the question.
     #[serde(default)]
     pub related: Vec<Source>,
+    /// Words of the question that stand in no chunk that the caller may find, as written: what is
+    /// asked for may not be there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmatched_terms: Vec<String>,
+    /// Where nothing was found because no document meets the filter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmet_filter: Option<UnmetFilter>,
     /// What was done in a lesser way than configured, such as `answer` or `understanding`.
     pub degraded: Vec<String>,
     /// Citations of numbers that were not given, which were taken out.

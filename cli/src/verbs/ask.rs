@@ -259,6 +259,13 @@ fn lacking(answer: &Answer) -> String {
         .filter(|what| !is_said(what))
         .map(String::as_str)
         .collect();
+    if let Some(unmet) = &answer.unmet_filter {
+        writeln!(text, "nothing was searched: {}", unmet.describe()).ok();
+    }
+    if !answer.unmatched_terms.is_empty() {
+        let terms = answer.unmatched_terms.join(", ");
+        writeln!(text, "in no document that was searched: {terms}").ok();
+    }
     if !others.is_empty() {
         writeln!(text, "degraded: {}", others.join(", ")).ok();
     }

@@ -72,6 +72,7 @@ const PAGE_FILES: &[File] = files![
     "parts/sign_in.js",
     "parts/state.js",
     "parts/together.js",
+    "parts/unmet.js",
     "parts/virtual_rows.js",
     "router.js",
     "session.js",

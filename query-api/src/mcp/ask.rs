@@ -6,6 +6,7 @@ use futures::StreamExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_schemas::ask::{Answer, AskEvent, AskRequest, Retrieval, Round, Verdict, Workflow};
+use tributary_schemas::unmet::UnmetFilter;
 use tributary_schemas::{Filter, strict};
 
 use super::engine::{Engine, Reporter};
@@ -59,6 +60,13 @@ pub struct Answered {
     /// Where it is refused: what is closest to the question.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related: Vec<ShownSource>,
+    /// Words of the question that stand in no passage that was searched: what is asked for may not
+    /// be there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unmatched_terms: Vec<String>,
+    /// Where nothing was found because no document meets the filter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unmet_filter: Option<String>,
     /// What was done in a lesser way than configured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degraded: Vec<String>,
@@ -90,6 +98,8 @@ pub async fn ask(
         sources: answer.sources.iter().map(ShownSource::from).collect(),
         related: answer.related.iter().map(ShownSource::from).collect(),
         verdict: answer.verdict,
+        unmatched_terms: answer.unmatched_terms.clone(),
+        unmet_filter: answer.unmet_filter.as_ref().map(UnmetFilter::describe),
         degraded: answer.degraded.clone(),
         answer: answer.answer.clone(),
     };
@@ -114,6 +124,13 @@ fn describe(answer: &Answer) -> String {
     let mut text = format!("{}{}\n", answer.answer, footer(answer));
     if answer.verdict == Verdict::Partly {
         text.push_str("\nSome statements are not supported by what they cite.\n");
+    }
+    if let Some(unmet) = &answer.unmet_filter {
+        writeln!(text, "\nNothing was searched: {}.", unmet.describe()).ok();
+    }
+    if !answer.unmatched_terms.is_empty() {
+        let terms = answer.unmatched_terms.join(", ");
+        writeln!(text, "\nThese words stand in no passage: {terms}").ok();
     }
     if !answer.degraded.is_empty() {
         let what = answer.degraded.join(", ");

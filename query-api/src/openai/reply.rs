@@ -100,6 +100,9 @@ struct Details {
     verdict: Verdict,
     /// What was done in a lesser way than configured.
     degraded: Vec<String>,
+    /// Words of the question that stand in no passage that was searched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unmatched_terms: Vec<String>,
     /// What of the request was left out, such as `system` for its messages.
     ignored: Vec<String>,
 }
@@ -178,6 +181,7 @@ impl About {
         Details {
             verdict: answer.verdict,
             degraded: answer.degraded.clone(),
+            unmatched_terms: answer.unmatched_terms.clone(),
             ignored: self.ignored.clone(),
         }
     }

@@ -123,6 +123,21 @@ async fn without_a_model_the_answer_is_word_for_word_with_its_sources() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_answer_says_what_of_the_question_stands_nowhere() {
+    let server = server(Settings::default()).await;
+    let question = "What does the scheduler do with a zyxqoph?";
+    let answer = ask(&server, question).await;
+    assert_eq!(answer["unmatched_terms"], json!(["zyxqoph"]), "{answer}");
+    assert_eq!(answer["unmet_filter"], json!(null), "{answer}");
+
+    let body = json!({"question": question, "filter": {"tags": ["nobody has it"]}});
+    let answer = server.post("/v1/ask", &body).await.json();
+    let unmet = &answer["unmet_filter"]["values"];
+    assert_eq!(unmet[0]["value"], "nobody has it", "{answer}");
+    assert_eq!(answer["unmatched_terms"], json!(null), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_models_answer_streams_and_its_wrong_citations_are_seen_by_nobody() {
     let reply = "The scheduler picks the next task to run [1]. It is blue [97]. See `a[98]`.";
     let server =

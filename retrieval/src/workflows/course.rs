@@ -237,6 +237,9 @@ fn section(said: &mut Said, name: &str, start: usize) {
 
 fn both((mut found, first): (Found, Said), (code, second): (Found, Said)) -> (Found, Said) {
     let is_refused = |said: &Said| said.verdict.is_none_or(|one| one == Verdict::Refused);
+    // What stands in no textbook may stand in the code.
+    found.unmatched_terms.clear();
+    found.unmet_filter = found.unmet_filter.filter(|_| is_refused(&second));
     for what in code.degraded.iter().map(String::as_str) {
         degrade(&mut found.degraded, what);
     }

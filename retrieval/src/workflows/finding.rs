@@ -6,6 +6,7 @@ use tributary_schemas::review::Review;
 use tributary_schemas::search::{Hit, QueryPlan, SearchRequest};
 use tributary_schemas::table_query::{ANSWERED, TableAnswer};
 use tributary_schemas::understanding::Understanding;
+use tributary_schemas::unmet::UnmetFilter;
 use tributary_schemas::{Error, ErrorKind};
 
 use super::{Asked, Asker, Steps};
@@ -26,6 +27,9 @@ pub struct Found {
     pub sources: Vec<Source>,
     pub plans: Vec<QueryPlan>,
     pub degraded: Vec<String>,
+    /// Words of the question that stand nowhere.
+    pub unmatched_terms: Vec<String>,
+    pub unmet_filter: Option<UnmetFilter>,
     pub review: Option<Review>,
     /// What tables say.
     pub table: Option<Box<TableAnswer>>,
@@ -106,6 +110,8 @@ impl Found {
             sources: Vec::new(),
             plans: Vec::new(),
             degraded,
+            unmatched_terms: Vec::new(),
+            unmet_filter: None,
             review: None,
             table: None,
             sides: Vec::new(),
@@ -162,6 +168,8 @@ pub async fn search(
     let degraded = response.degraded.into_iter().chain(degraded).collect();
     Ok(Found {
         sources,
+        unmatched_terms: response.unmatched_terms,
+        unmet_filter: response.unmet_filter,
         plans: if asked.request.explain {
             plans
         } else {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use tributary_schemas::ask::{AskRequest, SideFound};
 use tributary_schemas::search::{Hit, SearchRequest, SearchResponse, Strategy};
 use tributary_schemas::understanding::Understanding;
+use tributary_schemas::unmet::UnmetFilter;
 use tributary_schemas::{ChunkId, Filter};
 
 use super::finding::{self, Bar, Found};
@@ -226,6 +227,8 @@ fn joined(
     let mut plans = Vec::new();
     let mut hits: Vec<Hit> = Vec::new();
     let mut told = Vec::new();
+    let unmatched_terms = unmatched_in_all(&found, &understanding.standalone_question);
+    let unmet_filter = unmet_in_all(&found);
     for side in found {
         for response in side.responses {
             plans.extend(response.plan);
@@ -259,6 +262,8 @@ fn joined(
     Found {
         sources: finding::sources(asker, &near),
         sides: told,
+        unmatched_terms,
+        unmet_filter,
         plans: if asked.request.explain {
             plans
         } else {
@@ -267,6 +272,27 @@ fn joined(
         bar: sides.bar,
         ..Found::new(asker, understanding, hits, degraded)
     }
+}
+
+/// Words of the question that stand in none of the sides.
+fn unmatched_in_all(sides: &[SideHits], question: &str) -> Vec<String> {
+    let responses = sides.iter().flat_map(|side| &side.responses);
+    let asked = responses.filter(|response| response.query == question);
+    let mut terms = asked.map(|response| response.unmatched_terms.as_slice());
+    let first = terms.next().unwrap_or_default().to_vec();
+    terms.fold(first, |mut common, terms| {
+        common.retain(|term| terms.contains(term));
+        common
+    })
+}
+
+/// Why nothing was found, where no side found anything.
+fn unmet_in_all(sides: &[SideHits]) -> Option<UnmetFilter> {
+    if sides.iter().any(|side| !side.hits.is_empty()) {
+        return None;
+    }
+    let mut responses = sides.iter().flat_map(|side| &side.responses);
+    responses.find_map(|response| response.unmet_filter.clone())
 }
 
 async fn of_side(

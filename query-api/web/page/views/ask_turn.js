@@ -4,6 +4,7 @@ import { duration, lesser, milliseconds, named, percent, shortTime, t } from "..
 import { CopyButton } from "../parts/copy.js";
 import { ProblemNotice } from "../parts/notice.js";
 import { isWebAddress, Pictures, ranges } from "../parts/pictures.js";
+import { UnmetValues } from "../parts/unmet.js";
 import { AnswerText, partOf, rememberTurn, sourceAddress } from "./ask_markup.js";
 import { AnswerTable } from "./answer_table.js";
 import { titleOf } from "./hit.js";
@@ -77,6 +78,8 @@ function Answered({ talk, turn, again }) {
     ${!hasRows(answer) && html`<${AnswerText} turn=${turn} />`}
     ${answer.table && html`<${AnswerTable} table=${answer.table} />`}
     <${Quotations} answer=${answer} />
+    ${answer.unmet_filter && html`<div class="notice"><p>${t("search.unmetFilter")}</p><${UnmetValues} unmet=${answer.unmet_filter} /></div>`}
+    ${answer.unmatched_terms?.length > 0 && html`<p class="notice">${t("ask.unmatched", { words: answer.unmatched_terms.join(", ") })}</p>`}
     ${lacks.length > 0 && html`<p class="notice">${t("ask.degraded", { what: lacks.map(lesser).join(", ") })}</p>`}
     ${answer.removed_citations > 0 && html`<p class="quiet">${t("ask.removed", { count: answer.removed_citations })}</p>`}
     <${Sources} turn=${turn} />

@@ -7,6 +7,7 @@ import { useNews } from "../live.js";
 import { ownSources, reads } from "../session.js";
 import { useResource } from "../parts/resource.js";
 import { Busy, Empty, ProblemNotice } from "../parts/notice.js";
+import { UnmetValues } from "../parts/unmet.js";
 import { Hit } from "./hit.js";
 import { Plan, Tiers } from "./explain.js";
 import { AppliedFilters, Filters } from "./search_filters.js";
@@ -109,8 +110,6 @@ const NoDocuments = () => html`<${Empty}><p>${t("search.noDocuments")}</p>
 
 function Nothing({ search, choices, unmet }) {
   if (choices?.documents === 0) return html`<${NoDocuments} />`;
-  if (unmet) return html`<${Empty}><p>${t("search.unmetFilter")}</p>${unmet.values.map((value) => html`<p>${absent(value)}</p>`)}<//>`;
+  if (unmet) return html`<${Empty}><p>${t("search.unmetFilter")}</p><${UnmetValues} unmet=${unmet} /><//>`;
   return html`<${Empty}><p>${t(isFiltered(search) ? "search.nothingFiltered" : "search.nothing")}</p><//>`;
 }
-
-const absent = ({ value, did_you_mean: near }) => (near ? t("search.absentNear", { value, near }) : t("search.absent", { value }));
