@@ -15,7 +15,7 @@ const ENGLISH: [&str; 105] = [
 ];
 
 /// Chinese as the analyzer cuts it, in order.
-const CHINESE: [&str; 124] = [
+const CHINESE: [&str; 129] = [
     "一下",
     "一个",
     "一些",
@@ -42,10 +42,14 @@ const CHINESE: [&str; 124] = [
     "但",
     "但是",
     "何",
+    "何人",
+    "何地",
     "何处",
+    "何年",
     "何时",
     "何种",
     "你",
+    "做什么",
     "关于",
     "其",
     "几",
@@ -90,6 +94,7 @@ const CHINESE: [&str; 124] = [
     "对",
     "就",
     "已",
+    "干什么",
     "并",
     "应该",
     "很",
@@ -142,17 +147,39 @@ const CHINESE: [&str; 124] = [
     "需要",
 ];
 
+/// Words that are made of them and say something.
+const OF_THEIR_OWN: [&str; 5] = ["几何", "会所", "与会", "得到", "着地"];
+
 /// Bytes of a word that is tried to be made of them.
 const LONGEST: usize = 24;
 
-/// Whether a word or token is one of them, or made of nothing else, as 哪几 is.
+/// What asks, and is followed by what is counted or asked for.
+const ASKING: [&str; 8] = ["什么", "几", "哪", "哪一", "哪些", "哪几", "多少", "多长"];
+
+/// What is counted or asked for behind [`ASKING`]: the two together are a word that only asks
+/// (哪一年, 几次, 多长时间), each of them alone is not.
+const ASKED: [&str; 40] = [
+    "人", "件", "位", "倍", "分钟", "名", "周", "地方", "场", "处", "天", "家", "小时", "层", "届",
+    "岁", "年", "座", "张", "支", "方面", "日", "时", "时候", "时间", "月", "期", "本", "条", "样",
+    "次", "步", "段", "点", "种", "章", "类", "节", "页", "项",
+];
+
+/// Whether a word or token is one of them, or made of nothing else, as 哪几 is, or asks for a
+/// number, a place or a time, as 哪一年 does.
 pub fn is_function_word(word: &str) -> bool {
     let small = word.to_lowercase();
-    ENGLISH.binary_search(&small.as_str()).is_ok() || is_made_of_them(&small)
+    ENGLISH.binary_search(&small.as_str()).is_ok() || is_made_of_them(&small) || asks(&small)
+}
+
+fn asks(word: &str) -> bool {
+    ASKING.iter().any(|asking| {
+        word.strip_prefix(asking)
+            .is_some_and(|rest| ASKED.binary_search(&rest).is_ok())
+    })
 }
 
 fn is_made_of_them(word: &str) -> bool {
-    if word.len() > LONGEST {
+    if word.len() > LONGEST || OF_THEIR_OWN.contains(&word) {
         return false;
     }
     let ends = word.char_indices().map(|(at, _)| at).skip(1);
@@ -168,11 +195,34 @@ mod tests {
 
     #[test]
     fn words_that_hold_a_sentence_together_are_known() {
-        assert!(ENGLISH.is_sorted() && CHINESE.is_sorted());
-        for word in ["How", "the", "t", "的", "哪几", "有什么", "多少"] {
+        assert!(ENGLISH.is_sorted() && CHINESE.is_sorted() && ASKED.is_sorted());
+        for word in [
+            "How",
+            "the",
+            "t",
+            "的",
+            "哪几",
+            "有什么",
+            "多少",
+            "哪一年",
+            "几次",
+            "干什么",
+            "哪些地方",
+        ] {
             assert!(is_function_word(word), "{word}");
         }
-        for word in ["part", "Kubernetes", "锁", "载波聚合", "38.331", "C", "3"] {
+        for word in [
+            "part",
+            "Kubernetes",
+            "锁",
+            "载波聚合",
+            "38.331",
+            "C",
+            "3",
+            "几何",
+            "年",
+            "多层",
+        ] {
             assert!(!is_function_word(word), "{word}");
         }
     }
