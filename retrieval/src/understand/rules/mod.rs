@@ -7,6 +7,7 @@ mod english;
 mod entities;
 pub mod error_log;
 pub mod error_query;
+pub mod escapes;
 pub mod follow_up;
 pub mod intent;
 mod keywords;

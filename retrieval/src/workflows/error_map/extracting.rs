@@ -1,31 +1,39 @@
 //! The lesser way to answer for an error: the same form in the words of the sources.
 
-use tributary_schemas::ask::{Quotation, QuotationKind, Source, Verdict};
+use tributary_schemas::ChunkKind;
+use tributary_schemas::ask::{ErrorMap, Quotation, QuotationKind, Source, Verdict};
+use tributary_schemas::names::last_part;
 
-use super::{answer_of, cited};
+use super::{answer_of, cited, verbatim};
 use crate::answer::form;
+use crate::answer::words::Words;
 use crate::error::SearchError;
 use crate::workflows::finding::Found;
-use crate::workflows::saying::{Said, Saying, span_of};
+use crate::workflows::saying::{Said, Saying, blocking, span_of};
 
 /// Characters of a passage that is no answer by itself, as a solution.
 const SHOWN_CHARACTERS: usize = 1_500;
 
+/// Share of the words of a message that a passage about it has.
+const LEAST_SHARE: f32 = 0.5;
+
 /// The sentences that say most of the error, then the answer of the frequent question or, without
-/// one, the best passage.
+/// one, the best passage; of passages that are about it. A refusal where none is: nobody reads them.
 pub async fn extracted(
     saying: &Saying<'_>,
     found: &Found,
     frequent: Option<&Source>,
+    map: &ErrorMap,
 ) -> Result<Said, SearchError> {
     let mut said = Said {
         verdict: Some(Verdict::Extractive),
         ..Said::default()
     };
-    let Some(solution) = frequent.or(best(found)) else {
-        return Ok(said);
+    let about = about(saying, found, map).await?;
+    let Some(solution) = frequent.or(best(&about)) else {
+        return Ok(saying.refuse().await);
     };
-    let others = found.sources.iter();
+    let others = about.iter();
     let others = others
         .filter(|source| source.number != solution.number)
         .cloned();
@@ -63,10 +71,49 @@ pub async fn extracted(
     Ok(said)
 }
 
+/// The passages that are about what the log tells of; all of them for a question.
+async fn about(
+    saying: &Saying<'_>,
+    found: &Found,
+    map: &ErrorMap,
+) -> Result<Vec<Source>, SearchError> {
+    let sources = found.sources.clone();
+    if !map.is_log {
+        return Ok(sources);
+    }
+    let analyzer = saying.asker.parts.retriever.analyzer();
+    let sure_from = saying.asker.config().error_map.verbatim_from;
+    let (errors, identifiers) = (map.errors.clone(), map.identifiers.clone());
+    blocking(move || {
+        let words = |text: &str| Words::of(text, &analyzer);
+        let messages: Vec<Words> = errors.iter().map(|error| words(error)).collect();
+        let is_about = |source: &Source| {
+            // A reference has the words of every message about its parameters.
+            if source.kind == ChunkKind::Api {
+                return is_named(source, &identifiers);
+            }
+            let text = words(&format!("{}\n{}", source.title, source.text));
+            let says_most = |message: &Words| message.coverage_by([&text]) >= LEAST_SHARE;
+            source.relevance.is_some_and(|sure| sure >= sure_from)
+                || messages.iter().any(says_most)
+                || verbatim::has_message(&source.text, &errors)
+        };
+        sources.into_iter().filter(is_about).collect()
+    })
+    .await
+}
+
+/// Whether a name in the log is that of the page, whole or its last part.
+fn is_named(source: &Source, identifiers: &[String]) -> bool {
+    let title = last_part(&source.title);
+    let is_it = |name: &String| last_part(name).eq_ignore_ascii_case(title);
+    identifiers.iter().any(is_it)
+}
+
 /// The most relevant passage; of equal ones the first.
-fn best(found: &Found) -> Option<&Source> {
+fn best(sources: &[Source]) -> Option<&Source> {
     let relevance = |source: &Source| source.relevance.unwrap_or(0.0);
-    let sources = found.sources.iter().rev();
+    let sources = sources.iter().rev();
     sources.max_by(|left, right| relevance(left).total_cmp(&relevance(right)))
 }
 

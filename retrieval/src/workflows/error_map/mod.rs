@@ -216,7 +216,7 @@ async fn said(
         saying.events.step("answer").await;
         match saying.by_role(found, steps).await? {
             Some(said) => said,
-            None => extracting::extracted(saying, found, frequent.as_ref()).await?,
+            None => extracting::extracted(saying, found, frequent.as_ref(), &map).await?,
         }
     } else {
         saying.refuse().await

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::prompts::{LOG_OR_QUESTION, LogOrQuestionReply, ToTellLog};
 use crate::understand::rules::error_log::error_log;
 use crate::understand::rules::error_query::{ErrorQuery, error_query};
+use crate::understand::rules::escapes::without_escapes;
 use crate::workflows::Asker;
 use crate::workflows::calling::Calls;
 
@@ -26,6 +27,7 @@ pub enum Told {
 
 /// What the rules say; `None` where they cannot.
 pub fn by_rules(question: &str) -> Option<Told> {
+    let question = &*without_escapes(question);
     if let Some(log) = error_log(question) {
         return Some(Told::Log(error_query(&log)));
     }
@@ -38,6 +40,7 @@ pub fn by_rules(question: &str) -> Option<Told> {
 
 /// What a question is, and whether nobody could say.
 pub async fn tell(asker: &Asker, question: &str) -> (Told, bool) {
+    let question = &*without_escapes(question);
     if let Some(told) = by_rules(question) {
         return (told, false);
     }

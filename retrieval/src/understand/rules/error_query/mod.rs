@@ -144,12 +144,23 @@ struct Reading {
     names: Vec<String>,
     /// How many more lines the last named error may take.
     open: usize,
+    /// Whether a heading announced the message: the next line is it, whatever its words.
+    announced: bool,
 }
 
 impl Reading {
     fn take(&mut self, line: &str) {
         let Scrubbed { text, is_frame } = scrub(line);
-        let kind = kind(line, &text, is_frame);
+        let mut kind = kind(line, &text, is_frame);
+        if announces(&text) {
+            self.announced = true;
+            return;
+        }
+        if self.announced && !text.is_empty() && matches!(kind, Kind::Other | Kind::Message) {
+            self.announced = false;
+            self.open = 0;
+            kind = Kind::Message;
+        }
         match kind {
             Kind::Named => {
                 self.named.push(text);
@@ -189,8 +200,18 @@ impl Reading {
             true => self.others,
             false => Vec::new(),
         };
-        let all = self.named.into_iter().rev();
-        for text in all.chain(self.messages).chain(others) {
+        // What only says where the message stands comes behind it.
+        let (pointing, all): (Vec<String>, Vec<String>) = self
+            .named
+            .into_iter()
+            .rev()
+            .partition(|text| points_elsewhere(text));
+        for text in all
+            .into_iter()
+            .chain(self.messages)
+            .chain(pointing)
+            .chain(others)
+        {
             let text: String = text.chars().take(MAXIMUM_MESSAGE_CHARACTERS).collect();
             let is_known = errors.iter().any(|known| known.contains(&text));
             let says_something = text.chars().filter(|one| one.is_alphanumeric()).count() >= 3;
@@ -227,14 +248,33 @@ fn kind(line: &str, text: &str, is_frame: bool) -> Kind {
     if is_named(text) {
         return Kind::Named;
     }
-    let is_warning = line.trim_start().to_lowercase().starts_with("[warning]");
-    let fails = FAILING.iter().any(|word| small.contains(word));
+    let begins = line.trim_start().to_lowercase();
+    let is_warning = begins.starts_with("[warning]");
+    let is_error = ["[error]", "[critical]", "[fatal]"]
+        .iter()
+        .any(|level| begins.starts_with(level));
+    let fails = is_error || FAILING.iter().any(|word| small.contains(word));
     match (is_frame, is_warning, fails) {
         (true, _, _) => Kind::Frame,
         (_, false, true) if says_more_than_a_heading(&small) => Kind::Message,
         _ if names::has_error_code(text) => Kind::Message,
         _ => Kind::Other,
     }
+}
+
+/// `Exception thrown from dataset pipeline. Refer to 'Dataset Pipeline Error Message'.`
+fn points_elsewhere(text: &str) -> bool {
+    let small = text.to_lowercase();
+    ["refer to '", "refer to \"", "see the error message", "参见"]
+        .iter()
+        .any(|words| small.contains(words))
+}
+
+/// Whether the line is a heading behind which the message stands: `- Ascend Error Message:`.
+fn announces(text: &str) -> bool {
+    let small = text.to_lowercase();
+    let is_short = small.split_whitespace().count() <= 6;
+    is_short && !says_more_than_a_heading(&small)
 }
 
 /// A line of dashes or the like.

@@ -33,6 +33,7 @@ pub struct Scrubbed {
 pub fn scrub(line: &str) -> Scrubbed {
     let line = line.trim();
     let line = line.strip_prefix("E    ").unwrap_or(line).trim_start();
+    let line = behind_uptime(line);
     let message = without_fields(line);
     let mut scrubber = Scrubber::new(message);
     scrubber.run();
@@ -41,6 +42,20 @@ pub fn scrub(line: &str) -> Scrubbed {
     Scrubbed {
         text: tidy(&scrubber.text),
         is_frame,
+    }
+}
+
+/// A line of the kernel without the seconds since its start: `[   10.123456] BUG: …`.
+fn behind_uptime(line: &str) -> &str {
+    let uptime = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let is_number = |text: &str| {
+        let (seconds, fraction) = text.split_once('.').unwrap_or_default();
+        let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        !seconds.is_empty() && fraction.len() == 6 && all_digits(seconds) && all_digits(fraction)
+    };
+    match uptime {
+        Some((seconds, message)) if is_number(seconds.trim()) => message.trim_start(),
+        _ => line,
     }
 }
 
@@ -358,6 +373,11 @@ fn library(path: &str) -> &str {
 }
 
 fn is_address(run: &str, before: &str) -> bool {
+    // As the kernel prints them.
+    let is_bare = run.len() == 16 && run.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_bare && run.bytes().any(|byte| byte.is_ascii_digit()) {
+        return true;
+    }
     let Some(digits) = run.strip_prefix("0x").or_else(|| run.strip_prefix("0X")) else {
         return false;
     };

@@ -35,6 +35,18 @@ fn of_a_log_the_messages_stay_and_places_go() {
         ),
         ("C:\\Users\\me\\a.py:12: ValueError: x", "ValueError: x"),
         ("HRESULT failed: 0x80070005", "HRESULT failed: 0x80070005"),
+        (
+            "[   10.123456] BUG: kernel NULL pointer dereference, address: 0000000000000008",
+            "BUG: kernel NULL pointer dereference, address",
+        ),
+        (
+            "RuntimeError: Exception thrown from dataset pipeline. Refer to 'Dataset Pipeline Error Message'.\n\n----\n- Dataset Pipeline Error Message:\n----\n[ERROR] The data pipeline is not a tree (i.e., one node has 2 consumers)\n\n----\n- C++ Call Stack: (For framework developers)\n----\nmindspore/ccsrc/minddata/dataset/engine/ir/datasetops/dataset_node.cc(130).",
+            "The data pipeline is not a tree (i.e., one node has 2 consumers) RuntimeError: Exception thrown from dataset pipeline. Refer to 'Dataset Pipeline Error Message'.",
+        ),
+        (
+            "RuntimeError: Call rt api failed.\n\n- Ascend Error Message:\n----\nGetting socket times out.",
+            "RuntimeError: Call rt api failed. Getting socket times out.",
+        ),
         ("第 12 行 出错：形状不匹配", "第 行 出错：形状不匹配"),
     ];
     for (log, expected) in table {
