@@ -241,6 +241,14 @@ pub mod tests {
                 "compared",
             ),
             (
+                format!("SELECT 1 {table} WHERE Revenue < '12,500'"),
+                "compared",
+            ),
+            (
+                format!("SELECT 1 {table} WHERE Revenue BETWEEN '1' AND '2'"),
+                "compared",
+            ),
+            (
                 format!("SELECT Region {table} ORDER BY Units_Sold, Revenue DESC"),
                 "put in order",
             ),
@@ -262,6 +270,7 @@ pub mod tests {
             format!("SELECT avg(Region) {table}"),
             format!("SELECT Region + 1 {table}"),
             format!("SELECT 1 {table} WHERE Region < 60"),
+            format!("SELECT 1 {table} WHERE Region > '80'"),
             format!("SELECT 1 {table} WHERE Region BETWEEN 1 AND 2"),
         ] {
             let refused = prepare(&sql, &tables()).err();
@@ -278,6 +287,8 @@ pub mod tests {
             "SELECT max(manager) FROM Staff ORDER BY Manager".to_owned(),
             format!("SELECT max(Region), count(Region) {table} WHERE Region = 101 ORDER BY Region"),
             format!("SELECT avg(CAST(Region AS REAL)) {table} WHERE Region <> 'none'"),
+            format!("SELECT 1 {table} WHERE Region >= '2023' AND Region = '80'"),
+            format!("SELECT 1 {table} WHERE Region > '1a' AND Region < '2023-05-01'"),
         ] {
             prepared(&sql);
         }

@@ -14,6 +14,7 @@ use sqlparser::ast::{
 use super::columns::is_comparison;
 use super::names::lower;
 use super::{Readable, Refused, refused};
+use crate::tables::typed::number;
 
 /// Functions that reckon with what they are given.
 const RECKONING: &[&str] = &[
@@ -144,14 +145,19 @@ impl<'a> TextNumbers<'a> {
         }
     }
 
-    /// Refused if it is such a column beside a number. Which is the greater one says nothing of a
-    /// text; whether both are the same can be told.
+    /// Refused if it is such a column beside a number, in quotes too where the greater one is asked
+    /// for. Which that is says nothing of a text; whether both are the same can be told.
     fn check_beside(&self, expr: &Expr, other: &Expr, is_order: bool) -> Result<(), Refused> {
         const WHAT: &str = "compared with a number";
         match (is_number(other), is_order) {
             (true, true) => self.check(expr, Use::AsNumber(WHAT)),
             (true, false) => self.check(expr, Use::AsText(WHAT)),
-            (false, _) => Ok(()),
+            (false, true) => match quoted_number(other) {
+                Some(text) if is_year(text) => self.check(expr, Use::AsText(WHAT)),
+                Some(_) => self.check(expr, Use::AsNumber(WHAT)),
+                None => Ok(()),
+            },
+            (false, false) => Ok(()),
         }
     }
 }
@@ -177,6 +183,30 @@ fn is_number(expr: &Expr) -> bool {
         Expr::Nested(inner) => is_number(inner),
         _ => false,
     }
+}
+
+/// The text of a number in quotes: `'2'`, `'12,500'`.
+fn quoted_number(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => {
+                let digits = text.trim().trim_start_matches(['-', '+']);
+                let is_plain = digits.starts_with(|one: char| one.is_ascii_digit());
+                let holds = digits
+                    .chars()
+                    .all(|one| one.is_ascii_digit() || ".,".contains(one));
+                (is_plain && holds && number(text).is_some()).then_some(text.as_str())
+            }
+            _ => None,
+        },
+        Expr::Nested(inner) => quoted_number(inner),
+        _ => None,
+    }
+}
+
+/// `'2024'`: dates that are text are in the order of time, and begin with a year.
+fn is_year(text: &str) -> bool {
+    text.len() == 4 && (text.starts_with("19") || text.starts_with("20"))
 }
 
 impl Visitor for TextNumbers<'_> {
