@@ -85,6 +85,15 @@ impl Words {
         }
     }
 
+    /// The words of both.
+    pub fn with(&self, other: &Self) -> Self {
+        Self {
+            content: self.content.union(&other.content).cloned().collect(),
+            numbers: self.numbers.union(&other.numbers).cloned().collect(),
+            denies: self.denies || other.denies,
+        }
+    }
+
     /// Share of the content words that stand in one of `others`, 0 to 1; 1 without any.
     pub fn coverage_by<'a>(&self, others: impl IntoIterator<Item = &'a Self> + Clone) -> f32 {
         if self.content.is_empty() {
@@ -146,7 +155,7 @@ pub fn rarities(texts: &[Words]) -> BTreeMap<&str, f32> {
 }
 
 /// Numbers of a text: `1,024` is 1024, `38.331` and `2.0.1` are one each.
-fn numbers(text: &str) -> BTreeSet<String> {
+pub fn numbers(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut current = String::new();
     let narrow = text.chars().map(|character| match character {
@@ -170,7 +179,7 @@ fn numbers(text: &str) -> BTreeSet<String> {
     found
 }
 
-fn denies(text: &str) -> bool {
+pub fn denies(text: &str) -> bool {
     let small = text.to_lowercase();
     let words: HashSet<&str> = small
         .split(|character: char| !character.is_alphanumeric() && character != '\'')

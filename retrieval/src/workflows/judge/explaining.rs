@@ -168,8 +168,18 @@ fn cleaned(text: &str) -> String {
         text = text.strip_prefix(head).unwrap_or(text).trim_start();
     }
     let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let is_open = |last: char| last.is_alphanumeric() || last == ']';
-    if text.chars().last().is_some_and(is_open) {
+    // A citation stands behind the end of its sentence.
+    let mut said = text.as_str();
+    while let Some((before, number)) = said
+        .strip_suffix(']')
+        .and_then(|rest| rest.rsplit_once('['))
+    {
+        if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            break;
+        }
+        said = before.trim_end();
+    }
+    if said.chars().next_back().is_some_and(char::is_alphanumeric) {
         text.push(if is_chinese(&text) { '。' } else { '.' });
     }
     text
@@ -307,6 +317,7 @@ mod tests {
     #[test]
     fn heads_and_line_breaks_go_and_an_end_comes() {
         assert_eq!(cleaned(" 解析：进程\n 等待输入 [1]"), "进程 等待输入 [1]。");
+        assert_eq!(cleaned("进程等待输入。 [1] [2]"), "进程等待输入。 [1] [2]");
         assert_eq!(cleaned("Explanation: It waits."), "It waits.");
         assert_eq!(cleaned(" "), "");
     }

@@ -3,8 +3,8 @@
 //! of the passages decide. Never surer than 0.5.
 //!
 //! similarity = share of the content words of the given answer (or, without one, of the student's)
-//! that stand in the other; right if it reaches `least_similarity`, no number differs and both deny
-//! or none does.
+//! that stand in the other, numerals being digits; right if it reaches `least_similarity`, no number
+//! differs and both deny or none does.
 
 use tributary_schemas::ask::Source;
 use tributary_schemas::judging::{AnswerQuality, JudgedBy, Judgement, OptionAnalysis};
@@ -12,9 +12,10 @@ use tributary_taxonomy::Analyzer;
 use tributary_taxonomy::language::is_chinese;
 
 use super::UNSURE;
+use super::numerals::comparable;
 use super::question::{Letters, Question, written};
 use crate::answer::statements::statements;
-use crate::answer::words::Words;
+use crate::answer::words::{Words, denies, numbers};
 use crate::error::SearchError;
 use crate::workflows::Asker;
 use crate::workflows::saying::blocking;
@@ -40,6 +41,9 @@ pub async fn judge(
     }
     let analyzer = asker.parts.retriever.analyzer();
     let passages: Vec<String> = sources.iter().map(|source| source.text.clone()).collect();
+    if question.is_choice() && asks_for_the_other(&question.request.question) {
+        return Ok(by_nobody(question, is_chinese));
+    }
     if question.is_choice() {
         let options = question.options.clone();
         let work = move || best_option(&options, &passages, &analyzer);
@@ -52,6 +56,26 @@ pub async fn judge(
     let work = move || Similarity::of(&answer, given.as_deref(), &passages, &analyzer);
     let similarity = blocking(work).await?;
     Ok(by_words(question, &similarity, least, is_chinese))
+}
+
+/// Whether the option is asked for that is not so: passages have most words of one that is.
+fn asks_for_the_other(question: &str) -> bool {
+    const WORDS: [&str; 12] = [
+        "except",
+        "false",
+        "incorrect",
+        "untrue",
+        "wrong",
+        "least likely",
+        "错误",
+        "有误",
+        "不正确",
+        "除了",
+        "之外",
+        "例外",
+    ];
+    let small = question.to_lowercase();
+    denies(question) || WORDS.iter().any(|word| small.contains(word))
 }
 
 /// A sentence in the language of the question.
@@ -201,21 +225,63 @@ fn blank(question: &Question<'_>, is_chinese: bool) -> Judgement {
 struct Similarity {
     /// 0 to 1; `None` where there is nothing to hold it against.
     share: Option<f32>,
-    /// Whether a number is missing or only one of them denies.
-    is_contradicted: bool,
+    /// What contradicts the given answer, or the passages.
+    contradiction: Option<Contradiction>,
     /// Sentences of the given answer that it does not say.
     missing: Vec<String>,
 }
 
+/// In what an answer is not what it is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Contradiction {
+    /// A number is missing, or another one.
+    Number,
+    /// Only one of them denies.
+    Denial,
+}
+
+impl Contradiction {
+    /// Numbers of the given answer must be said; numerals of it, which may be left out (三种), must not
+    /// be said with other numbers.
+    fn of(given: &str, wanted: &Words, words: &Words) -> Option<Self> {
+        let stated = Words {
+            numbers: numbers(given),
+            ..Words::default()
+        };
+        let is_missing = stated.number_missing_in([words]).is_some();
+        let is_another = wanted.number_missing_in([words]).is_some()
+            && words.number_missing_in([wanted]).is_some();
+        if is_missing || is_another {
+            return Some(Self::Number);
+        }
+        (wanted.denies != words.denies).then_some(Self::Denial)
+    }
+
+    fn say(self, is_chinese: bool) -> String {
+        match self {
+            Self::Number => say(
+                is_chinese,
+                "但数字不一致。".to_owned(),
+                "But a number differs.".to_owned(),
+            ),
+            Self::Denial => say(
+                is_chinese,
+                "但只有一方是否定的说法。".to_owned(),
+                "But only one of the two denies.".to_owned(),
+            ),
+        }
+    }
+}
+
 impl Similarity {
     fn of(answer: &str, given: Option<&str>, passages: &[String], analyzer: &Analyzer) -> Self {
-        let words = Words::of(answer, analyzer);
+        let words = Words::of(&comparable(answer), analyzer);
         let Some(given) = given else {
             return Self::to_passages(&words, passages, analyzer);
         };
-        let wanted = Words::of(given, analyzer);
+        let wanted = Words::of(&comparable(given), analyzer);
         let is_missing = |text: &String| {
-            let sentence = Words::of(text, analyzer);
+            let sentence = Words::of(&comparable(text), analyzer);
             sentence.coverage_by([&words]) < GOOD
         };
         let sentences = statements(given).into_iter().map(|one| one.text);
@@ -227,24 +293,36 @@ impl Similarity {
         };
         Self {
             share: Some(share),
-            is_contradicted: wanted.number_missing_in([&words]).is_some()
-                || wanted.denies != words.denies,
+            contradiction: Contradiction::of(given, &wanted, &words),
             missing: sentences.filter(is_missing).collect(),
         }
     }
 
     fn to_passages(words: &Words, passages: &[String], analyzer: &Analyzer) -> Self {
+        let sentences = passages.iter().flat_map(|text| statements(text));
+        let sentences: Vec<Words> = sentences
+            .map(|one| Words::of(&comparable(&one.text), analyzer))
+            .collect();
         let passages: Vec<Words> = passages
             .iter()
-            .map(|text| Words::of(text, analyzer))
+            .map(|text| Words::of(&comparable(text), analyzer))
             .collect();
         if words.content.is_empty() || passages.is_empty() {
             return Self::default();
         }
+        let share_of = |sentence: &&Words| words.coverage_by([*sentence]);
+        let nearest = sentences
+            .iter()
+            .max_by(|left, right| share_of(left).total_cmp(&share_of(right)));
+        let denies = nearest.is_some_and(|nearest| nearest.denies != words.denies);
+        let is_missing = words.number_missing_in(passages.iter()).is_some();
         let shares = passages.iter().map(|passage| words.coverage_by([passage]));
         Self {
             share: Some(shares.fold(0.0, f32::max)),
-            is_contradicted: words.number_missing_in(passages.iter()).is_some(),
+            contradiction: match is_missing {
+                true => Some(Contradiction::Number),
+                false => denies.then_some(Contradiction::Denial),
+            },
             missing: Vec::new(),
         }
     }
@@ -271,16 +349,18 @@ fn by_words(
         Some(_) => (JudgedBy::GivenAnswer, UNSURE),
         None => (JudgedBy::Passages, BY_PASSAGES),
     };
-    let is_correct = share >= least && !similarity.is_contradicted;
+    let is_correct = share >= least && similarity.contradiction.is_none();
     let quality = match (is_correct, share) {
         (false, share) if share >= least => AnswerQuality::Fair,
         (false, _) => AnswerQuality::Poor,
+        // Its words stand somewhere; whether they say the same there, nobody has read.
+        (true, _) if given.is_none() => AnswerQuality::Fair,
         (true, share) if share >= EXCELLENT => AnswerQuality::Excellent,
         (true, share) if share >= GOOD => AnswerQuality::Good,
         (true, _) => AnswerQuality::Fair,
     };
     let percent = (share * 100.0).round();
-    let reasoning = match given {
+    let mut reasoning = match given {
         Some(_) => say(
             is_chinese,
             format!("没有模型判题：学生的答案含有给定答案 {percent}% 的词语。"),
@@ -294,29 +374,24 @@ fn by_words(
             ),
         ),
     };
+    if let Some(contradiction) = similarity.contradiction {
+        if !is_chinese {
+            reasoning.push(' ');
+        }
+        reasoning.push_str(&contradiction.say(is_chinese));
+    }
     // Far from the threshold in either direction it is surer.
     let distance = (share - least).abs().min(1.0);
     Judgement {
         is_correct,
         confidence: (most * (0.5 + distance)).min(most),
-        analysis: contradiction(similarity, &reasoning, is_chinese),
+        analysis: reasoning.clone(),
         reasoning,
         correct_answer: given.unwrap_or_default().to_owned(),
         answer_quality: Some(quality),
         improvement_suggestions: Some(suggestions(similarity, is_chinese)),
         judged_by,
         ..Judgement::default()
-    }
-}
-
-fn contradiction(similarity: &Similarity, reasoning: &str, is_chinese: bool) -> String {
-    match similarity.is_contradicted {
-        false => reasoning.to_owned(),
-        true => say(
-            is_chinese,
-            "数字不同，或只有一方是否定的说法。".to_owned(),
-            "A number differs, or only one of the two denies.".to_owned(),
-        ),
     }
 }
 
@@ -343,10 +418,62 @@ mod tests {
         let of = |answer: &str| Similarity::of(answer, Some(given), &[], &analyzer());
         assert_eq!(of(given).share, Some(1.0));
         let near = of("Guarded by the timer T300, random access has 4 steps.");
-        assert!(near.share > Some(0.8) && !near.is_contradicted, "{near:?}");
-        assert!(of("Random access has no four steps guarded by timer T300.").is_contradicted);
+        assert!(
+            near.share > Some(0.8) && near.contradiction.is_none(),
+            "{near:?}"
+        );
+        let denied = of("Random access has no four steps guarded by timer T300.");
+        assert_eq!(denied.contradiction, Some(Contradiction::Denial));
         let far = of("It is a kind of bread.");
         assert!(far.share < Some(0.2) && far.missing == [given], "{far:?}");
+    }
+
+    #[test]
+    fn numerals_are_the_numbers_that_they_say() {
+        let of = |answer: &str, given: &str| {
+            let similarity = Similarity::of(answer, Some(given), &[], &analyzer());
+            (similarity.share > Some(0.4), similarity.contradiction)
+        };
+        assert_eq!(of("十秒", "10秒"), (true, None));
+        assert_eq!(of("10 秒", "十秒"), (true, None));
+        assert_eq!(of("五秒", "十秒").1, Some(Contradiction::Number));
+        assert_eq!(of("不是10秒", "10秒").1, Some(Contradiction::Denial));
+        let given = "进程有三种状态：就绪、运行、阻塞";
+        assert_eq!(of("就绪、运行和阻塞状态", given), (true, None));
+        assert_eq!(of("进程有五种状态", given).1, Some(Contradiction::Number));
+    }
+
+    #[test]
+    fn without_a_given_answer_the_nearest_sentence_must_not_deny() {
+        let passage = "安全状态下一定不会发生死锁。不安全状态可能导致死锁。".to_owned();
+        let of = |answer: &str| {
+            let passages = std::slice::from_ref(&passage);
+            Similarity::of(answer, None, passages, &analyzer())
+        };
+        let denied = of("安全状态下一定发生死锁");
+        assert_eq!(
+            denied.contradiction,
+            Some(Contradiction::Denial),
+            "{denied:?}"
+        );
+        let same = of("安全状态下不会发生死锁");
+        assert!(
+            same.contradiction.is_none() && same.share > Some(0.8),
+            "{same:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_not_so_is_not_found_in_passages() {
+        for question in [
+            "Which is not a condition of deadlock?",
+            "All are states except",
+            "下列说法错误的是",
+            "不属于死锁必要条件的是",
+        ] {
+            assert!(asks_for_the_other(question), "{question}");
+        }
+        assert!(!asks_for_the_other("Which is a condition of deadlock?"));
     }
 
     #[test]

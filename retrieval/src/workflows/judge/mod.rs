@@ -7,6 +7,7 @@ mod cited;
 mod config;
 mod explaining;
 mod lesser;
+mod numerals;
 mod question;
 
 use std::time::{Duration, Instant};

@@ -146,12 +146,11 @@ fn without_letter(letter: char, text: &str) -> Option<&str> {
         .strip_prefix(['.', ')', '、', ':', '：', '．', '）'])
 }
 
-/// The options that an answer names: by their letters, or one by its text.
+/// The options that an answer names: by their texts, or by their letters.
 fn letters(answer: &str, options: &[(char, String)]) -> Result<Letters, String> {
     let answer = answer.trim();
-    let by_text = options.iter().find(|(_, text)| text == answer);
-    if let Some((letter, _)) = by_text {
-        return Ok(Letters::from([*letter]));
+    if let Some(letters) = by_texts(answer, options) {
+        return Ok(letters);
     }
     let folded: String = answer.chars().map(to_half_width).collect();
     let words = folded.split(|character: char| !character.is_ascii_alphabetic());
@@ -170,10 +169,44 @@ fn letters(answer: &str, options: &[(char, String)]) -> Result<Letters, String> 
     }
 }
 
+/// The options whose texts an answer is made of, with nothing but separators between them. The
+/// longest text counts, so that `ready and running` is one option where there is such a one.
+fn by_texts(answer: &str, options: &[(char, String)]) -> Option<Letters> {
+    const SEPARATORS: [&str; 9] = ["、", "，", ",", "；", ";", "和", "与", "及", "and "];
+    let comparable = |text: &str| -> String {
+        let narrow = text.trim().chars().map(to_half_width);
+        narrow.flat_map(char::to_lowercase).collect()
+    };
+    let mut texts: Vec<(char, String)> = options
+        .iter()
+        .map(|(letter, text)| (*letter, comparable(text)))
+        .collect();
+    texts.sort_by_key(|(_, text)| std::cmp::Reverse(text.len()));
+    let answer = comparable(answer);
+    let mut rest = answer.as_str();
+    let mut found = Letters::new();
+    while !rest.is_empty() {
+        let (letter, after) = texts
+            .iter()
+            .find_map(|(letter, text)| Some((*letter, rest.strip_prefix(text.as_str())?)))?;
+        found.insert(letter);
+        let next = after.trim_start();
+        rest = SEPARATORS
+            .iter()
+            .find_map(|separator| next.strip_prefix(separator))
+            .map_or(next, str::trim_start);
+        // A word goes on behind the text: it is another one.
+        if rest.len() == after.len() && !rest.is_empty() {
+            return None;
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}
+
 fn unknown(answer: &str, options: &[(char, String)]) -> String {
     let last = options.last().map_or('A', |(letter, _)| *letter);
     let shown: String = answer.chars().take(60).collect();
-    format!("`{shown}` names no option; write letters from A to {last}, or the text of an option")
+    format!("`{shown}` names no option; write letters from A to {last}, or the texts of options")
 }
 
 /// Letters as they are written.
@@ -210,6 +243,9 @@ mod tests {
             ("答案是B", "B"),
             ("running", "B"),
             ("ready and running", "D"),
+            ("Running、gone", "BC"),
+            ("gone and ready", "AC"),
+            ("ready and running; gone", "CD"),
             ("", ""),
         ] {
             let request = request(QuestionKind::Multiple, answer, None);
