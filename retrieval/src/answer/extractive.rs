@@ -4,17 +4,26 @@
 //! score(sentence) = Σ rarity(w) over the words w of the question in it, half of those that only its
 //! heading has / Σ rarity(w) over all, times the relevance of its passage, less for each sentence
 //! before it under the heading; a sentence that defines what a definition is asked of counts more.
-//! Questions, links, heads of tables and what says no more than the question answer nothing.
+//! Questions, links, heads of tables and what says no more than the question answer nothing, nor does
+//! a passage about something else than the question (`subject`). What announces a list is quoted with
+//! it, and what leans on the sentence before it with that.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tributary_schemas::ChunkKind;
 use tributary_schemas::ask::{Source, Span};
 use tributary_schemas::understanding::Intent;
 use tributary_taxonomy::Analyzer;
+use tributary_taxonomy::language::is_chinese;
 
-use super::code_reader::{code, fenced_blocks};
-use super::statements::{Statement, plain, replaced, statements};
+use super::code_reader::fenced_blocks;
+use super::lists;
+pub use super::quoting::{Extract, escaped};
+use super::quoting::{Quoted, quoted, written};
+use super::rows::table_at;
+use super::statements::{Statement, statements};
+use super::subject::{Subject, place};
 use super::words::{Words, rarities};
 
 /// Sentences of an answer at most.
@@ -35,19 +44,35 @@ const BEGINS_LIST: f32 = 0.6;
 const DEFINES: f32 = 1.5;
 /// Lines of code or of an answer that are given whole.
 const MAXIMUM_LINES: usize = 40;
-/// The mark of strong emphasis.
-const EMPHASIS: &str = "**";
+/// Relevance from which a passage is taken for an answer whatever it names its subject.
+const SURE: f32 = 0.7;
+/// Beginnings of sentences that lean on the one before.
+const LEANING: [&str; 22] = [
+    "因此",
+    "所以",
+    "这种",
+    "这个",
+    "这些",
+    "这样",
+    "这是",
+    "该",
+    "此",
+    "它",
+    "其",
+    "上面",
+    "上述",
+    "以上",
+    "Therefore",
+    "Thus",
+    "Hence",
+    "This ",
+    "These ",
+    "It ",
+    "They ",
+    "Such ",
+];
 /// Relevance that is taken for a passage that has none.
 const UNKNOWN_RELEVANCE: f32 = 0.5;
-
-/// An answer in the words of the sources.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Extract {
-    /// Markdown, with citations.
-    pub answer: String,
-    /// Where it comes from: numbers of sources with parts of their texts.
-    pub marks: Vec<(u32, Span)>,
-}
 
 struct Candidate<'a> {
     source: &'a Source,
@@ -56,13 +81,29 @@ struct Candidate<'a> {
     heading: Arc<Words>,
     /// Sentences before it under its heading.
     before: usize,
+    /// The list that it announces, in bytes.
+    list: Option<Range<usize>>,
     score: f32,
 }
 
-/// Answers in the words of the sources, which are the best first; empty without any. CPU-bound: some
-/// milliseconds.
+/// Answers in the words of the sources, which are the best first; empty without any, and where they
+/// are about something else. CPU-bound: some milliseconds.
 pub fn extract(question: &str, intent: Intent, sources: &[Source], analyzer: &Analyzer) -> Extract {
     let sources = of_documents(sources);
+    let Some(first) = sources.first() else {
+        return Extract::default();
+    };
+    let words = Words::of(&asked(question), analyzer);
+    let subject = match intent {
+        Intent::Error => None,
+        _ => Subject::of(question, &words, analyzer),
+    };
+    // In another language its words stand nowhere.
+    let subject = subject.filter(|_| is_chinese(question) == is_chinese(&first.text));
+    let sources = match subject {
+        Some(subject) => about(&subject, &sources, analyzer),
+        None => sources,
+    };
     let Some(first) = sources.first() else {
         return Extract::default();
     };
@@ -70,13 +111,28 @@ pub fn extract(question: &str, intent: Intent, sources: &[Source], analyzer: &An
         return whole(first);
     }
     let mut candidates = candidates(&sources, analyzer);
-    score(&mut candidates, question, intent, analyzer);
+    score(&mut candidates, &words, intent);
     let chosen = choose(candidates);
     if chosen.is_empty() {
-        // No word of the question stands in them: it may be in another language.
         return opening(first);
     }
-    written(&chosen)
+    written(&chosen, is_chinese(question))
+}
+
+/// The passages about the subject; all of them where none is and one is sure to answer.
+fn about<'a>(subject: &Subject, sources: &[&'a Source], analyzer: &Analyzer) -> Vec<&'a Source> {
+    let texts: Vec<Words> = sources
+        .iter()
+        .map(|source| Words::of(&source.text, analyzer).with(&place(source, analyzer)))
+        .collect();
+    let about = subject.is_of_each(&texts);
+    let those = sources.iter().zip(about).filter(|(_, is_about)| *is_about);
+    let those: Vec<&Source> = those.map(|(source, _)| *source).collect();
+    let is_sure = |source: &&&Source| source.relevance.is_some_and(|sure| sure >= SURE);
+    match those.is_empty() && sources.iter().any(|source| is_sure(&source)) {
+        true => sources.to_vec(),
+        false => those,
+    }
 }
 
 /// The sources that are text of their documents: summaries, which may be a model's, only where there
@@ -118,11 +174,6 @@ fn whole(source: &Source) -> Extract {
     }
 }
 
-/// What looks like a citation and is one of the document's own.
-pub fn escaped(text: &str) -> String {
-    replaced(text, |number, _| format!("\\[{number}\\]"))
-}
-
 fn candidates<'a>(sources: &[&'a Source], analyzer: &Analyzer) -> Vec<Candidate<'a>> {
     let prose = sources.iter().filter(|source| source.language.is_none());
     prose
@@ -143,8 +194,12 @@ fn of_source<'a>(source: &'a Source, analyzer: &Analyzer) -> Vec<Candidate<'a>> 
         }
         found.push(Candidate {
             words: Words::of(&statement.text, analyzer),
-            heading: Arc::clone(&heading),
+            heading: match table_at(&source.text, statement.bytes.start) {
+                Some(table) => Arc::new(heading.with(&Words::of(&table.head, analyzer))),
+                None => Arc::clone(&heading),
+            },
             before,
+            list: list_of(source, &statement),
             source,
             statement,
             score: 0.0,
@@ -184,15 +239,22 @@ fn asked(question: &str) -> String {
     text
 }
 
-fn score(candidates: &mut [Candidate<'_>], question: &str, intent: Intent, analyzer: &Analyzer) {
-    let asked = Words::of(&asked(question), analyzer);
+fn list_of(source: &Source, statement: &Statement) -> Option<Range<usize>> {
+    let announces = statement.text.ends_with([':', '：']);
+    let end = statement.bytes.end;
+    announces
+        .then(|| lists::announced(&source.text, end))
+        .flatten()
+}
+
+fn score(candidates: &mut [Candidate<'_>], asked: &Words, intent: Intent) {
     let texts: Vec<Words> = candidates.iter().map(|one| one.words.clone()).collect();
     let rarities = rarities(&texts);
     let most = rarities.values().copied().fold(1.0, f32::max);
     let rarity = |word: &String| rarities.get(word.as_str()).copied().unwrap_or(most);
     let all: f32 = asked.content.iter().map(rarity).sum();
     for candidate in candidates {
-        if !says_more(candidate, &asked) {
+        if !says_more(candidate, asked) {
             continue;
         }
         let (words, heading) = (&candidate.words.content, &candidate.heading.content);
@@ -212,10 +274,9 @@ fn score(candidates: &mut [Candidate<'_>], question: &str, intent: Intent, analy
         candidate.score = (said + IN_HEADING * headed) / all.max(f32::EPSILON)
             * (0.5 + 0.5 * relevance)
             / (1.0 + LATER * before)
-            * if candidate.statement.text.ends_with([':', '：']) {
-                BEGINS_LIST
-            } else {
-                1.0
+            * match candidate.list {
+                None if candidate.statement.text.ends_with([':', '：']) => BEGINS_LIST,
+                _ => 1.0,
             }
             * if defines { DEFINES } else { 1.0 };
     }
@@ -281,74 +342,66 @@ fn defines(sentence: &str) -> bool {
     marks.iter().any(|mark| small.contains(mark))
 }
 
-fn choose(mut candidates: Vec<Candidate<'_>>) -> Vec<Candidate<'_>> {
-    candidates.retain(|candidate| candidate.score > 0.0);
-    candidates.sort_by(|left, right| right.score.total_cmp(&left.score));
-    let best = candidates.first().map_or(0.0, |candidate| candidate.score);
-    let mut chosen: Vec<Candidate<'_>> = Vec::new();
+/// The best sentences, which stand in the order of their sources, with those that they lean on.
+fn choose(candidates: Vec<Candidate<'_>>) -> Vec<Quoted<'_>> {
+    let by_score = candidates.iter().enumerate();
+    let mut by_score: Vec<(usize, &Candidate<'_>)> =
+        by_score.filter(|(_, one)| one.score > 0.0).collect();
+    by_score.sort_by(|(_, left), (_, right)| right.score.total_cmp(&left.score));
+    let best = by_score.first().map_or(0.0, |(_, one)| one.score);
+    let mut chosen: Vec<(usize, &Candidate<'_>)> = Vec::new();
     let mut characters = 0;
-    for candidate in candidates {
-        let is_enough = chosen.len() == MAXIMUM_SENTENCES || characters >= ENOUGH_CHARACTERS;
+    for (at, candidate) in by_score {
+        let is_enough = chosen.len() >= MAXIMUM_SENTENCES || characters >= ENOUGH_CHARACTERS;
         if is_enough || candidate.score < best * LEAST_OF_BEST {
             break;
         }
         let words = &candidate.words;
-        if chosen
-            .iter()
-            .any(|one| words.coverage_by([&one.words]) >= SAME)
-        {
+        let says_again = |(_, one): &(usize, &Candidate<'_>)| {
+            words.coverage_by([&one.words]) >= SAME || one.announces(candidate)
+        };
+        if chosen.iter().any(says_again) {
             continue;
         }
         characters += candidate.statement.text.chars().count();
-        chosen.push(candidate);
+        let before = at
+            .checked_sub(1)
+            .and_then(|at| Some((at, candidates.get(at)?)));
+        let before = before.filter(|(_, one)| candidate.leans_on(one));
+        chosen.extend(before.filter(|(at, _)| !chosen.iter().any(|(known, _)| known == at)));
+        chosen.push((at, candidate));
     }
-    chosen.sort_by_key(|one| (one.source.number, one.statement.span.start));
-    chosen
+    let mut chosen: Vec<usize> = chosen.into_iter().map(|(at, _)| at).collect();
+    chosen.sort_unstable();
+    let is_chosen = |at: &usize| chosen.binary_search(at).is_ok();
+    let all = candidates.into_iter().enumerate();
+    all.filter(|(at, _)| is_chosen(at))
+        .map(|(_, one)| one.quoted())
+        .collect()
 }
 
-/// Sentences of one source are a paragraph, in their order.
-fn written(chosen: &[Candidate<'_>]) -> Extract {
-    let mut extract = Extract::default();
-    let mut last: Option<u32> = None;
-    for candidate in chosen {
-        let number = candidate.source.number;
-        if last.is_some_and(|last| last != number) {
-            extract.answer.push_str("\n\n");
-        } else if last.is_some() {
-            extract.answer.push(' ');
+impl<'a> Candidate<'a> {
+    fn quoted(self) -> Quoted<'a> {
+        Quoted {
+            source: self.source,
+            statement: self.statement,
+            list: self.list,
         }
-        extract
-            .answer
-            .push_str(&quoted(candidate.source, &candidate.statement));
-        extract.answer.push_str(&format!(" [{number}]"));
-        extract.marks.push((number, candidate.statement.span));
-        last = Some(number);
     }
-    extract
-}
 
-/// A sentence as its source has it, what looks like a citation included.
-fn quoted(source: &Source, statement: &Statement) -> String {
-    let sentence = source.text.get(statement.bytes.clone());
-    one_line(&plain(&escaped(sentence.unwrap_or_default())))
-}
-
-/// The sentence on one line. A mark of emphasis whose other half stands in another sentence goes:
-/// alone it would be shown as it is.
-fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let code = code(&line);
-    let marks = line.match_indices(EMPHASIS).map(|(at, _)| at);
-    let in_text = |at: &usize| !code.iter().any(|bytes| bytes.contains(at));
-    let marks: Vec<usize> = marks.filter(in_text).collect();
-    if let [.., last] = marks.as_slice()
-        && marks.len() % 2 == 1
-    {
-        let (before, rest) = line.split_at_checked(*last).unwrap_or((&line, ""));
-        let behind = rest.strip_prefix(EMPHASIS).unwrap_or(rest);
-        return format!("{before}{behind}");
+    /// Whether it says nothing without the sentence before it.
+    fn leans_on(&self, before: &Self) -> bool {
+        let text = &self.statement.text;
+        let is_before = before.source.number == self.source.number && self.before > 0;
+        is_before && LEANING.iter().any(|beginning| text.starts_with(beginning))
     }
-    line
+
+    /// Whether the other stands in the list that it announces.
+    fn announces(&self, other: &Self) -> bool {
+        let same = self.source.number == other.source.number;
+        let list = self.list.as_ref();
+        same && list.is_some_and(|list| list.contains(&other.statement.bytes.start))
+    }
 }
 
 fn opening(source: &Source) -> Extract {
@@ -408,7 +461,7 @@ mod tests {
         let said = "The tilt of the antenna is six degrees \\[3\\], as measured \\[12\\]. [1]";
         assert_eq!(found, said);
         assert_eq!(statements(&found)[0].citations, [1]);
-        let opening = answer("Quokka?", "Rain is frequent [2] here.");
+        let opening = answer("袋鼠？", "Rain is frequent [2] here.");
         assert_eq!(opening, "Rain is frequent \\[2\\] here. [1]");
     }
 
@@ -457,6 +510,61 @@ mod tests {
         for other in ["中文", "What happens", "what happens"] {
             assert!(!found.answer.contains(other), "{other}: {}", found.answer);
         }
+    }
+
+    #[test]
+    fn what_is_about_something_else_is_not_quoted() {
+        let mut rates = source(
+            1,
+            "## 速率单调调度\n\n这种调度按周期定优先级。因此这种算法的优点是系统消耗小，缺点是不灵活。",
+        );
+        rates.relevance = Some(0.6);
+        let mut stride = source(
+            2,
+            "## 步长调度\n\n新进程的步长为零，会长时间占用处理器，缺点明显。",
+        );
+        stride.relevance = Some(0.5);
+        let answer = |question: &str, sources: &[Source]| {
+            extract(question, Intent::Fact, sources, &analyzer()).answer
+        };
+        let both = [rates.clone(), stride];
+        let drawback = "步长调度的缺点是什么";
+        assert_eq!(
+            answer(drawback, &both),
+            "新进程的步长为零，会长时间占用处理器，缺点明显。 [2]"
+        );
+        let deadlines = source(3, "## 最早截止时间优先调度\n\n缺点是开销大。");
+        assert_eq!(answer(drawback, &[rates.clone(), deadlines]), "");
+        assert_eq!(
+            answer("速率单调调度的缺点是什么", &[rates]),
+            "这种调度按周期定优先级。 [1] 因此这种算法的优点是系统消耗小，缺点是不灵活。 [1]",
+            "it leans on the sentence before"
+        );
+    }
+
+    #[test]
+    fn lists_come_with_what_announces_them_and_rows_with_their_head() {
+        let text = "死锁有四个必要条件：\n\n1. 互斥\n2. 占有并等待\n\n其余不提。";
+        let found = extract(
+            "死锁的必要条件是什么",
+            Intent::Fact,
+            &[source(1, text)],
+            &analyzer(),
+        );
+        assert_eq!(
+            found.answer,
+            "死锁有四个必要条件：\n\n1. 互斥\n2. 占有并等待\n\n[1]"
+        );
+        assert_eq!(
+            found.marks[0].1.end,
+            text.split("\n\n其余").next().unwrap().chars().count()
+        );
+        let text = "| name | mark |\n|---|---|\n| Li | 80 |\n| Sun | 93 |\n";
+        let found = extract("mark of Sun", Intent::Fact, &[source(1, text)], &analyzer());
+        assert_eq!(
+            found.answer,
+            "| name | mark |\n|---|---|\n| Sun | 93 |\n\n[1] (1 of the table's 2 rows)"
+        );
     }
 
     #[test]

@@ -350,6 +350,9 @@ impl Saying<'_> {
 
     async fn extract(&self, found: &Found) -> Result<Said, SearchError> {
         let extract = self.best_sentences(found, found.sources.clone()).await?;
+        if extract.answer.is_empty() {
+            return Ok(self.refuse().await);
+        }
         let mut cited: Vec<u32> = extract.marks.iter().map(|(number, _)| *number).collect();
         cited.dedup();
         let text = extract.answer.clone();
@@ -506,6 +509,8 @@ pub fn written(
         sources,
         support: said.support,
         related,
+        unmatched_terms: found.unmatched_terms,
+        unmet_filter: found.unmet_filter,
         degraded: found.degraded,
         removed_citations: said.removed_citations,
         took_ms: elapsed_ms(steps.started),
