@@ -1,5 +1,6 @@
 //! The plan of a report: the model's, else the sections that the best passages stand in.
 
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use tributary_schemas::ask::Source;
@@ -78,9 +79,9 @@ fn in_one_line(text: &str) -> String {
 /// The titles above the best passages, each once, `count` at most; the question where there are none.
 pub fn of_passages(question: &str, sources: &[Source], count: usize) -> Outline {
     let mut titles: Vec<String> = Vec::new();
+    let of_passages = Titles::of(sources);
     for source in sources {
-        let title = source.section_path.last().unwrap_or(&source.title);
-        let title = in_one_line(title);
+        let title = of_passages.title(source);
         if !title.is_empty() && !titles.contains(&title) && titles.len() < count {
             titles.push(title);
         }
@@ -100,6 +101,41 @@ pub fn of_passages(question: &str, sources: &[Source], count: usize) -> Outline 
     Outline {
         title,
         sections: (1..).zip(titles).map(section).collect(),
+    }
+}
+
+/// Titles that stand for passages: the lowest one above it that no other document has, such as
+/// `Overview` or 本节导读.
+pub struct Titles<'a> {
+    shared: HashSet<&'a str>,
+}
+
+impl<'a> Titles<'a> {
+    /// Of all passages of a report.
+    pub fn of(sources: &'a [Source]) -> Self {
+        let mut first: HashMap<&str, &str> = HashMap::new();
+        let mut shared = HashSet::new();
+        for source in sources {
+            for title in &source.section_path {
+                let document = *first.entry(title).or_insert(&source.document_id);
+                if document != source.document_id {
+                    shared.insert(title.as_str());
+                }
+            }
+        }
+        Self { shared }
+    }
+
+    /// Of one of them, in one line.
+    pub fn title(&self, source: &Source) -> String {
+        let mut titles = source.section_path.iter().rev();
+        let own = titles.find(|title| !self.shared.contains(title.as_str()));
+        let title = match own {
+            Some(title) => title,
+            None if source.title.is_empty() => source.section_path.last().unwrap_or(&source.title),
+            None => &source.title,
+        };
+        in_one_line(title)
     }
 }
 
@@ -157,6 +193,13 @@ mod tests {
             .collect();
         assert_eq!(titles, ["Ticks", "Trees"]);
         assert_eq!(of_passages("How?", &[], 3).sections[0].title, "How?");
+        for (source, document) in sources.iter_mut().zip(["a", "b", "c"]) {
+            source.document_id = document.to_owned();
+            source.section_path = vec![format!("Chapter {document}"), "Overview".to_owned()];
+        }
+        let outline = of_passages("How?", &sources, 2);
+        let titles = outline.sections.iter().map(|section| &section.title);
+        assert_eq!(titles.collect::<Vec<_>>(), ["Chapter a", "Chapter b"]);
     }
 
     #[test]

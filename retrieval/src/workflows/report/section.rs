@@ -1,7 +1,7 @@
 //! One section: its passages in their order for it, the model's text with its citations checked, and
 //! the best sentences of the passages where no model writes.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tributary_models::chat::{
@@ -16,7 +16,7 @@ use tributary_schemas::understanding::Intent;
 
 use super::attributed;
 use super::kept::ReportKeeper;
-use super::outline::place;
+use super::outline::{self, place};
 use crate::answer::generate::numbered;
 use crate::answer::words::{Words, rarities};
 use crate::answer::{CitationFilter, extractive};
@@ -261,7 +261,25 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The section in the words of its passages.
+    /// The passages without those that stand below the title of another section, unless that leaves
+    /// none: each says once what it has to say.
+    fn own(&self, planned: &PlannedSection, passages: &[Source]) -> Vec<Source> {
+        let titles = outline::Titles::of(self.sources);
+        let sections = self.outline.sections.iter();
+        let others: Vec<&str> = sections
+            .filter(|section| section.number != planned.number)
+            .map(|section| section.title.as_str())
+            .collect();
+        let is_own = |source: &&Source| !others.contains(&titles.title(source).as_str());
+        let own: Vec<Source> = passages.iter().filter(is_own).cloned().collect();
+        match own.is_empty() {
+            true => passages.to_vec(),
+            false => own,
+        }
+    }
+
+    /// The section in the words of its passages; the fixed sentence where they are about something
+    /// else.
     async fn extract(
         &self,
         planned: &PlannedSection,
@@ -269,10 +287,18 @@ impl Writing<'_> {
         section: &mut WrittenSection,
     ) -> Result<(), SearchError> {
         let question = format!("{} {}", planned.title, planned.questions.join(" "));
-        let passages = passages.to_vec();
+        let passages = self.own(planned, passages);
         let analyzer = self.asker.parts.retriever.analyzer();
         let work = move || extractive::extract(&question, Intent::Fact, &passages, &analyzer);
         let extract = blocking(work).await?;
+        if extract.answer.is_empty() {
+            let refusal = &self.asker.config().refusal;
+            refusal
+                .sentence(self.is_chinese)
+                .clone_into(&mut section.text);
+            section.failure = None;
+            return Ok(());
+        }
         section.text = extract.answer;
         section.written_by = WrittenBy::Extract;
         for (number, _) in extract.marks {
@@ -294,8 +320,9 @@ fn place_name(place: Place) -> &'static str {
 }
 
 /// Share of the rarity of the wanted words that a passage has.
-fn score(wanted: &Words, words: &Words, rarity: &std::collections::BTreeMap<&str, f32>) -> f32 {
-    let weights: HashMap<&str, f32> = wanted
+fn score(wanted: &Words, words: &Words, rarity: &BTreeMap<&str, f32>) -> f32 {
+    // In an order, so that the sum is the same each time.
+    let weights: BTreeMap<&str, f32> = wanted
         .content
         .iter()
         .map(|word| {
