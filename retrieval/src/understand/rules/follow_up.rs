@@ -100,7 +100,14 @@ mod tests {
 
     #[test]
     fn pronouns_and_omissions_are_filled_in() {
-        let table: [(&[&str], &str, &str); 30] = [
+        let table: [(&[&str], &str, &str); 33] = [
+            (&["什么是 SV39？"], "And the TLB?", "the TLB?"),
+            (&["What is SV39?"], "那快表呢？", "快表"),
+            (
+                &["What is a TLB and when must it be flushed?"],
+                "And on a multi-core CPU?",
+                "What is a TLB and when must it be flushed on a multi-core CPU?",
+            ),
             (&["北京今天天气怎么样"], "那上海呢", "上海今天天气怎么样"),
             (
                 &["北京今天天气怎么样", "那上海呢？"],

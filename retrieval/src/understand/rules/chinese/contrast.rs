@@ -7,6 +7,7 @@ use super::ellipsis::{BARE, bare};
 use super::sentence::{Sentence, Word};
 use super::topic::{Phrase, phrases};
 use crate::understand::rules::follow_up::{Completion, UNSURE};
+use crate::understand::rules::language;
 
 /// Beginnings with which a question puts something else in the place of what was asked for.
 const CONTRAST_BEGINNINGS: [&str; 12] = [
@@ -104,6 +105,13 @@ pub fn contrast(
 ) -> Option<Completion> {
     let last = history.last().map(|round| bare(&round.question))?;
     let part = other_part(bare(sentence.text)).filter(|part| !BARE.contains(part))?;
+    // In a question of another language nothing can be exchanged.
+    if !language::is_chinese(last) && last.split_whitespace().count() > 2 {
+        return Some(Completion {
+            question: part.to_owned(),
+            confidence: UNSURE,
+        });
+    }
     if let Some(question) = exchanged(last, part) {
         return Some(Completion {
             question,

@@ -7,6 +7,7 @@ use super::topic::{Topic, thing};
 use super::words::{Word, names, words};
 use crate::function_words::is_function_word;
 use crate::understand::rules::follow_up::{Completion, UNSURE};
+use crate::understand::rules::language;
 
 const CONTRASTS: [&str; 8] = [
     "and what about ",
@@ -136,13 +137,21 @@ fn contrast(asked: &str, last: &str, analyzer: &Analyzer) -> Option<Completion> 
     if first.is_any(&ASKS) || new.len() > 6 || BARE.contains(&part) {
         return None;
     }
+    // In a question of another language nothing can be exchanged.
+    if language::is_chinese(last) {
+        return Some(Completion {
+            question: format!("{part}?"),
+            confidence: UNSURE,
+        });
+    }
     let old = words(last);
+    let is_place = first.is_any(&PREPOSITIONS);
     let exchanged = ordinal(last, &old, &new)
         .or_else(|| behind_preposition(last, &old, part, &new))
-        .or_else(|| name(last, &old, part, analyzer));
+        .or_else(|| (!is_place).then(|| name(last, &old, part, analyzer))?);
     let (question, confidence) = match exchanged {
         Some(question) => (question, 0.8),
-        None if first.is_any(&PREPOSITIONS) => (format!("{last} {part}"), 0.7),
+        None if is_place => (format!("{last} {part}"), 0.7),
         None => (format!("{last} {part}"), UNSURE),
     };
     let question = format!("{question}?");
