@@ -86,6 +86,7 @@ impl DataFolder {
         let lock = acquire_lock(path, access)?;
         if access == Access::Alone {
             crate::backup::finish_restore(path)?;
+            remove_left_over(path)?;
         }
         let id = read_or_create_identity(path)?;
         Ok(Self {
@@ -519,6 +520,33 @@ pub(crate) fn sync_folders(path: &Path) -> Result<()> {
     sync_folder(path)
 }
 
+/// Files that processes write beside their places, and that a killed one leaves there. Whoever calls
+/// it has the folder alone.
+fn remove_left_over(folder: &Path) -> Result<()> {
+    const WRITTEN_BY_HOLDERS: [&str; 5] = ["backup", "blob-store", "parts", "parts.copy", "server"];
+    let failed = |error: std::io::Error| {
+        Error::io(
+            format!("cannot remove what was left over in {}", folder.display()),
+            &error,
+        )
+    };
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        let parts = name.to_str().and_then(|name| {
+            let (name, process) = name.strip_suffix(".tmp")?.rsplit_once('.')?;
+            Some((name, process))
+        });
+        let is_left_over = parts.is_some_and(|(name, process)| {
+            WRITTEN_BY_HOLDERS.contains(&name) && process.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        if is_left_over {
+            fs::remove_file(entry.path()).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
 /// Replaces a file so that a crash leaves either the old or the new content, durably.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed =
@@ -540,6 +568,24 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_killed_process_left_half_written_goes_at_the_next_start() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(DataFolder::open(folder.path(), Access::Alone).unwrap());
+        let draft = folder.path().join("restore.draft");
+        fs::create_dir_all(draft.join("log")).unwrap();
+        let left = folder.path().join("blob-store.4711.tmp");
+        let own = folder.path().join("notes.4711.tmp");
+        for file in [&left, &own] {
+            fs::write(file, "half").unwrap();
+        }
+        drop(DataFolder::open(folder.path(), Access::Shared).unwrap());
+        assert!(left.exists() && draft.exists(), "others may be at it");
+        drop(DataFolder::open(folder.path(), Access::Alone).unwrap());
+        assert!(!left.exists() && !draft.exists());
+        assert!(own.exists(), "nobody knows whose this is");
+    }
 
     #[test]
     fn a_second_writer_is_told_who_holds_the_folder() {

@@ -52,7 +52,6 @@ pub fn restore(
             .with_hint("choose an empty --data-dir, or replace what is there by --force"));
     }
     let draft = data_folder.join(DRAFT);
-    Draft::remove(&draft)?;
     let unpacked = unpack(from, &draft, progress);
     if unpacked.is_err() {
         Draft::remove(&draft)?;
@@ -103,9 +102,10 @@ fn unpack(from: &Path, draft: &Path, progress: &dyn Fn(u64)) -> Result<Manifest>
     Ok(manifest)
 }
 
-/// Moves a decided restore to its places; nothing to do where there is none. Whoever calls it has
-/// the folder alone.
+/// Moves a decided restore to its places, and removes one that was given up; nothing to do where there
+/// is none. Whoever calls it has the folder alone.
 pub(crate) fn finish_restore(data_folder: &Path) -> Result<()> {
+    Draft::remove(&data_folder.join(DRAFT))?;
     let ready = data_folder.join(READY);
     if !ready.exists() {
         return Ok(());

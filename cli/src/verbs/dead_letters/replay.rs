@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tributary_schemas::{DocumentState, State};
 
-use super::{act_on, letters_of, show_acted};
+use super::{Acted, act_on, letters_of, show_acted};
 use crate::args::ReplayDeadLetters;
 use crate::client::{Client, segment};
 use crate::print::{self, Outcome};
@@ -50,9 +50,13 @@ pub fn run(client: &Client, wanted: &ReplayDeadLetters) -> Result<Outcome> {
     let ended = wait(client, &mut open, Duration::from_secs(wanted.timeout))?;
     for row in &mut acted {
         let document = documents.get(&row.id).and_then(|id| ended.get(id));
-        if let (Some(document), None) = (document, &row.reason) {
-            row.state = Some(document.state);
-            row.reason.clone_from(&document.reason);
+        match document {
+            Some(document) if row.reason.is_none() => {
+                row.state = Some(document.state);
+                row.reason.clone_from(&document.reason);
+            }
+            Some(_) => {}
+            None => tell_passed(row, documents.get(&row.id).and_then(|id| before.get(id))),
         }
     }
     if !waits {
@@ -61,6 +65,15 @@ pub fn run(client: &Client, wanted: &ReplayDeadLetters) -> Result<Outcome> {
         );
     }
     show_acted(&acted, "replayed", wanted.which.output)
+}
+
+/// Says of a letter that was behind its document what that was already: nothing more comes of it.
+fn tell_passed(row: &mut Acted, document: Option<&DocumentState>) {
+    let passed = document.filter(|document| document.state != State::Dead);
+    if let (Some(document), "replayed") = (passed, row.outcome) {
+        row.state = Some(document.state);
+        row.reason = Some("as it was before: the letter is of an older version, or of an index that does not serve".to_owned());
+    }
 }
 
 /// Until each document has come to another end than that at which its letter left it.

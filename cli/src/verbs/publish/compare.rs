@@ -71,6 +71,18 @@ impl Comparison {
         self.unexpected * 2 > self.all
     }
 
+    /// What the deletion has to be allowed with, where more is gone than is deleted without a word.
+    pub fn needed(&self, prune: Prune) -> Option<String> {
+        let is_most = self.is_most() && !prune.allow_most;
+        is_most.then(|| {
+            format!(
+                "{} of {} documents of the source would go, more than half: that needs --allow-most beside --yes",
+                self.gone.len(),
+                self.all
+            )
+        })
+    }
+
     /// Adds those of the documents deleted before that the server has as they were before that, as
     /// after it was put back from a backup. What is newer was published since.
     pub fn take_returned(&mut self, client: &Client) -> Result<()> {
@@ -351,6 +363,7 @@ mod tests {
             ("share", 1)
         );
         assert!(!comparison.is_most(), "two of four are not more than half");
+        assert_eq!(comparison.needed(PRUNE), None);
         let meant = Prune {
             allow_empty: true,
             ..PRUNE
@@ -358,6 +371,7 @@ mod tests {
         let comparison = compare(&selection, &roots, meant).unwrap();
         assert_eq!(gone(&comparison), ["gone.md", "share/a.md", "shared.md"]);
         assert!(comparison.kept.is_empty() && comparison.is_most());
+        assert!(comparison.needed(PRUNE).unwrap().contains("--allow-most"));
     }
 
     #[test]

@@ -333,6 +333,7 @@ impl Plan {
         print::result(publish.output, &object, || {
             let mut lines = failures::lines(refused);
             lines.push(text(&paths, &gone));
+            lines.extend(self.comparison.needed(publish.prune));
             lines.join("\n")
         })?;
         Ok(Outcome::of(paths.len() + gone.len(), refused.len()))
