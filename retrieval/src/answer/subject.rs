@@ -47,7 +47,7 @@ impl Subject {
 
     /// Which of the passages, with the titles above them, are about it. A name in the question must
     /// stand there where there is any. Where each word stands somewhere, those are that have most of
-    /// them, by rarity; else those with a word that most passages lack.
+    /// them, by rarity; else those with a name, or a word that most passages lack.
     pub fn is_of_each(&self, passages: &[Words]) -> Vec<bool> {
         let count = |word: &str| {
             let those = passages.iter().filter(|text| text.content.contains(word));
@@ -73,6 +73,8 @@ impl Subject {
                 self.names.is_empty() || self.names.iter().any(|parts| parts.iter().all(has));
             let says_so = match is_complete {
                 true => said(text) >= most * OF_MOST,
+                // A name tells enough, however many passages have it.
+                false if !self.names.is_empty() => true,
                 false => there(text)
                     .iter()
                     .any(|count| count * 2 <= passages.len().max(2)),
@@ -140,6 +142,8 @@ mod tests {
         let phones = ["手机支持双卡。", "手机的屏幕。", "手机重启。"];
         assert_eq!(about("怎么给手机充电？", &phones), [] as [usize; 0]);
         assert_eq!(about("手机怎么重启？", &phones), [2]);
+        let both = ["Internet2 is a consortium.", "Internet2 has members."];
+        assert_eq!(about("Who did Internet2 partner with?", &both), [0, 1]);
         let pages = [
             "mindspore.nn.Dense 全连接层。",
             "mindspore.nn.Conv2d 卷积层。",
