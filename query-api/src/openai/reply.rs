@@ -101,7 +101,6 @@ struct Details {
     /// What was done in a lesser way than configured.
     degraded: Vec<String>,
     /// Words of the question that stand in no passage that was searched.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     unmatched_terms: Vec<String>,
     /// What of the request was left out, such as `system` for its messages.
     ignored: Vec<String>,

@@ -288,11 +288,12 @@ impl Saying<'_> {
     /// Finds the parts of the form in the answer, and names where they are lacking.
     pub fn divide(&self, said: &mut Said, found: &mut Found) {
         said.sections = sections(&said.text, self.manner.parts);
-        let is_refused = said
+        // What the passages do not say is missing in their words too.
+        let is_by_model = said
             .verdict
-            .is_none_or(|verdict| verdict == Verdict::Refused);
+            .is_some_and(|verdict| !matches!(verdict, Verdict::Refused | Verdict::Extractive));
         let has_form = said.sections.len() >= 2;
-        if !self.manner.parts.is_empty() && !has_form && !is_refused {
+        if !self.manner.parts.is_empty() && !has_form && is_by_model {
             degrade(&mut found.degraded, LESSER_FORM);
         }
     }
