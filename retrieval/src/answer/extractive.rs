@@ -90,16 +90,18 @@ struct Candidate<'a> {
 /// are about something else. CPU-bound: some milliseconds.
 pub fn extract(question: &str, intent: Intent, sources: &[Source], analyzer: &Analyzer) -> Extract {
     let sources = of_documents(sources);
-    let Some(first) = sources.first() else {
+    if sources.is_empty() {
         return Extract::default();
-    };
+    }
     let words = Words::of(&asked(question), analyzer);
     let subject = match intent {
         Intent::Error => None,
         _ => Subject::of(question, &words, analyzer),
     };
-    // In another language its words stand nowhere.
-    let subject = subject.filter(|_| is_chinese(question) == is_chinese(&first.text));
+    // In another language its words stand nowhere, unless they are names.
+    let is_same = |source: &&Source| is_chinese(question) == is_chinese(&source.text);
+    let is_told = sources.iter().any(is_same);
+    let subject = subject.filter(|subject| is_told || subject.is_identified());
     let sources = match subject {
         Some(subject) => about(&subject, &sources, analyzer),
         None => sources,
@@ -129,7 +131,8 @@ fn about<'a>(subject: &Subject, sources: &[&'a Source], analyzer: &Analyzer) -> 
     let those = sources.iter().zip(about).filter(|(_, is_about)| *is_about);
     let those: Vec<&Source> = those.map(|(source, _)| *source).collect();
     let is_sure = |source: &&&Source| source.relevance.is_some_and(|sure| sure >= SURE);
-    match those.is_empty() && sources.iter().any(|source| is_sure(&source)) {
+    let may_be = those.is_empty() && !subject.is_identified();
+    match may_be && sources.iter().any(|source| is_sure(&source)) {
         true => sources.to_vec(),
         false => those,
     }

@@ -145,7 +145,10 @@ fn unindented(list: &str) -> String {
 /// A sentence as its source has it, what looks like a citation included.
 pub fn quoted(source: &Source, statement: &Statement) -> String {
     let sentence = source.text.get(statement.bytes.clone());
-    one_line(&plain(&escaped(sentence.unwrap_or_default())))
+    let line = one_line(&plain(&escaped(sentence.unwrap_or_default())));
+    // What stands before it was cut off as something else.
+    let begun = line.trim_start_matches(['，', ',', '、', '；', ';', '。', ' ']);
+    begun.to_owned()
 }
 
 /// The sentence on one line. A mark of emphasis whose other half stands in another sentence goes:

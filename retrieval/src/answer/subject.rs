@@ -25,6 +25,7 @@ pub struct Subject {
     words: BTreeSet<String>,
     /// Names in it, by their tokens: all of one of them must be there.
     names: Vec<Vec<String>>,
+    has_identifier: bool,
 }
 
 impl Subject {
@@ -38,11 +39,21 @@ impl Subject {
         if words.is_empty() {
             return None;
         }
+        let has_identifier = names(question).any(exact_name::is_identifier);
         let names = names(question)
             .map(|name| parts(analyzer.analyze(name)))
             .filter(|parts| parts.iter().any(|part| words.contains(part)))
             .collect();
-        Some(Self { words, names })
+        Some(Self {
+            words,
+            names,
+            has_identifier,
+        })
+    }
+
+    /// Whether it is named by an identifier, which nothing else stands for.
+    pub fn is_identified(&self) -> bool {
+        self.has_identifier
     }
 
     /// Which of the passages, with the titles above them, are about it. A name in the question must

@@ -1,5 +1,7 @@
 //! Splits an error message, log or traceback from the question that it was pasted into.
 
+use super::error_query::scrub;
+
 /// Beginnings of lines that only logs have, without spaces before them.
 const BEGINNINGS: [&str; 12] = [
     "Traceback (most recent",
@@ -29,11 +31,16 @@ pub fn error_log(question: &str) -> Option<String> {
         .rposition(|line| is_log(line) || is_indented(line))?;
     let log = lines.get(first..=last.max(first))?.join("\n");
     let log = match lines.len() {
-        1 => message(&log)?.to_owned(),
+        1 => message(&log).or_else(|| of_kernel(&log))?.to_owned(),
         _ => log,
     };
     let log = log.trim();
     (log.chars().count() >= SHORTEST).then(|| log.to_owned())
+}
+
+/// A line of the kernel, which begins with the seconds since its start.
+fn of_kernel(line: &str) -> Option<&str> {
+    (scrub::behind_uptime(line).len() < line.len()).then_some(line)
 }
 
 fn is_indented(line: &str) -> bool {
@@ -42,6 +49,9 @@ fn is_indented(line: &str) -> bool {
 
 fn is_log(line: &str) -> bool {
     let text = line.trim_start();
+    if of_kernel(text).is_some() {
+        return true;
+    }
     let is_call = text.starts_with("at ") && text.contains('(') && text.contains(')');
     let begins = BEGINNINGS
         .iter()
@@ -92,6 +102,10 @@ mod tests {
             (
                 "java:\nException in thread \"main\"\n\tat a.B.c(B.java:3)",
                 Some("at a.B.c(B.java:3)"),
+            ),
+            (
+                "[ 12.345678] Out of memory: Killed process 4321",
+                Some("[ 12.345678] Out of memory: Killed process 4321"),
             ),
             ("What is an Error: a class?", None),
             ("look at (a) and (b)", None),

@@ -261,8 +261,8 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The passages without those that stand below the title of another section, unless that leaves
-    /// none: each says once what it has to say.
+    /// The passages that stand below the title of the section; where none does, those below no title
+    /// of another one, so that each says once what it has to say. Code by itself is no section.
     fn own(&self, planned: &PlannedSection, passages: &[Source]) -> Vec<Source> {
         let titles = outline::Titles::of(self.sources);
         let sections = self.outline.sections.iter();
@@ -270,11 +270,15 @@ impl Writing<'_> {
             .filter(|section| section.number != planned.number)
             .map(|section| section.title.as_str())
             .collect();
-        let is_own = |source: &&Source| !others.contains(&titles.title(source).as_str());
-        let own: Vec<Source> = passages.iter().filter(is_own).cloned().collect();
-        match own.is_empty() {
-            true => passages.to_vec(),
-            false => own,
+        let prose = || passages.iter().filter(|source| source.language.is_none());
+        let below: Vec<Source> = prose()
+            .filter(|source| titles.title(source) == planned.title)
+            .cloned()
+            .collect();
+        let is_free = |source: &&Source| !others.contains(&titles.title(source).as_str());
+        match below.is_empty() {
+            true => prose().filter(is_free).cloned().collect(),
+            false => below,
         }
     }
 

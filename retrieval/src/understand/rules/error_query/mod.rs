@@ -3,7 +3,7 @@
 //! what; of the source lines in them the names count.
 
 mod names;
-mod scrub;
+pub mod scrub;
 
 use names::names;
 use scrub::{Scrubbed, scrub};

@@ -46,7 +46,7 @@ pub fn scrub(line: &str) -> Scrubbed {
 }
 
 /// A line of the kernel without the seconds since its start: `[   10.123456] BUG: …`.
-fn behind_uptime(line: &str) -> &str {
+pub fn behind_uptime(line: &str) -> &str {
     let uptime = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let is_number = |text: &str| {
         let (seconds, fraction) = text.split_once('.').unwrap_or_default();
