@@ -111,6 +111,8 @@ pub struct Loaded {
     pub hits: Vec<Hit>,
     /// Whether a chunk was left out because what is stored of it is damaged.
     pub lacks_damaged: bool,
+    /// Whether a chunk was left out because it is no more.
+    pub lacks_gone: bool,
 }
 
 /// What hits are made for.
@@ -159,13 +161,9 @@ pub async fn load(
     };
     for batch in ranked.chunks(at_once.max(1)) {
         let ids: Vec<ChunkId> = batch.iter().map(|chunk| chunk.chunk_id).collect();
-        let stored = leaving::fetch(index, generation, &ids, &plan.filter).await?;
-        absent.extend(
-            ids.iter()
-                .zip(&stored)
-                .filter(|(_, stored)| stored.is_none())
-                .map(|(id, _)| *id),
-        );
+        let read = leaving::read(index, generation, &ids, &plan.filter).await?;
+        absent.extend(read.absent);
+        let stored = read.chunks;
         // deleted or forbidden since it was ranked, or damaged: the next one takes its place
         let found = batch
             .iter()
@@ -191,10 +189,14 @@ pub async fn load(
     if request.neighbours > 0 {
         add_neighbours(index, plan, &mut hits, request.neighbours as usize).await?;
     }
-    let lacks_damaged = !absent.is_empty() && !index.damaged(generation, &absent).await?.is_empty();
+    let damaged = match absent.is_empty() {
+        true => 0,
+        false => index.damaged(generation, &absent).await?.len(),
+    };
     Ok(Loaded {
         hits: hits.into_iter().map(|(hit, _)| hit).collect(),
-        lacks_damaged,
+        lacks_damaged: damaged > 0,
+        lacks_gone: absent.len() > damaged,
     })
 }
 

@@ -20,11 +20,34 @@ pub async fn fetch(
     chunks: &[ChunkId],
     filter: &Filter,
 ) -> Result<Vec<Option<StoredChunk>>> {
+    Ok(read(index, generation, chunks, filter).await?.chunks)
+}
+
+/// Chunks that were read, and those that could not be.
+pub struct Read {
+    /// As [`fetch`] gives them.
+    pub chunks: Vec<Option<StoredChunk>>,
+    /// Those that do not exist (any more), or are damaged.
+    pub absent: Vec<ChunkId>,
+}
+
+/// The same as [`fetch`], which does not tell what is not there from what is not allowed.
+pub async fn read(
+    index: &dyn SearchIndex,
+    generation: Option<&str>,
+    chunks: &[ChunkId],
+    filter: &Filter,
+) -> Result<Read> {
     let stored = index.fetch(generation, chunks).await?;
-    Ok(stored
-        .into_iter()
-        .map(|stored| stored.filter(|stored| chunk_may_leave(stored, filter)))
-        .collect())
+    let absent = chunks.iter().zip(&stored);
+    let absent = absent.filter(|(_, stored)| stored.is_none());
+    Ok(Read {
+        absent: absent.map(|(id, _)| *id).collect(),
+        chunks: stored
+            .into_iter()
+            .map(|stored| stored.filter(|stored| chunk_may_leave(stored, filter)))
+            .collect(),
+    })
 }
 
 /// Chunks with one picture that are looked at: they may change between the two readings.

@@ -29,6 +29,7 @@ mod made_of;
 mod missing;
 mod named;
 mod normalize;
+mod overtaken;
 mod plan;
 mod preferences;
 pub mod prompts;

@@ -35,7 +35,7 @@ use crate::missing::MissingDocuments;
 use crate::named::Names;
 use crate::route::Route;
 use crate::serving::{Serving, SharedServing};
-use crate::{coarse, exact_name, fine, plan, preferences, rerank, unmet};
+use crate::{coarse, exact_name, fine, overtaken, plan, preferences, rerank, unmet};
 
 type SearchResult<T> = std::result::Result<T, SearchError>;
 
@@ -70,6 +70,18 @@ pub struct Outcome {
     pub coarse: Vec<ScoredChunk>,
     /// What tier 2 kept, best first.
     pub fine: Vec<ScoredChunk>,
+    /// Whether what was found is gone by now: a document was replaced or deleted meanwhile, and what
+    /// is there instead was not looked at.
+    pub overtaken: bool,
+}
+
+/// What tier 2 made of the candidates.
+pub(crate) struct Sifted {
+    /// Best first.
+    pub fine: Vec<FineChunk>,
+    pub summary: TierSummary,
+    /// Whether candidates are gone by now.
+    pub overtaken: bool,
 }
 
 /// Searches one index in three tiers.
@@ -370,6 +382,23 @@ impl Retriever {
         request: &SearchRequest,
         principal: &Principal,
     ) -> SearchResult<Outcome> {
+        let mut outcome = self.search_current(request, principal).await?;
+        for wait in overtaken::AGAIN_AFTER {
+            if outcome.overtaken {
+                tokio::time::sleep(wait).await;
+                outcome = self.search_current(request, principal).await?;
+            }
+        }
+        outcome.name_overtaken();
+        Ok(outcome)
+    }
+
+    /// In the generation that serves, also where that becomes another one meanwhile.
+    async fn search_current(
+        &self,
+        request: &SearchRequest,
+        principal: &Principal,
+    ) -> SearchResult<Outcome> {
         let began_with = self.serving.current();
         match self.search_once(request, principal).await {
             Err(failed) if self.outlived(&began_with, &failed) => {
@@ -518,9 +547,10 @@ impl Retriever {
         plan: &mut QueryPlan,
         coarse: &coarse::Coarse,
         adapting: Option<Adapting<'_>>,
-    ) -> Result<(Vec<FineChunk>, TierSummary)> {
+    ) -> Result<Sifted> {
         let started = Instant::now();
         let lists = self.lists(plan, coarse).await?;
+        let overtaken = overtaken::is_any_gone(self.index.as_ref(), plan, coarse, &lists).await?;
         if let Some(adapting) = adapting {
             adapting.adapt(plan, &lists);
         }
@@ -529,7 +559,11 @@ impl Retriever {
             candidates: fine.len(),
             ms: elapsed_ms(started),
         };
-        Ok((fine, summary))
+        Ok(Sifted {
+            fine,
+            summary,
+            overtaken,
+        })
     }
 
     /// What both signals find for tier 2.

@@ -82,6 +82,8 @@ pub(crate) struct Found {
     /// Tier 2, best first.
     pub fine: Vec<FineChunk>,
     summaries: [TierSummary; 2],
+    /// Whether candidates were gone before tier 2 saw them.
+    overtaken: bool,
     degraded: Vec<String>,
 }
 
@@ -101,6 +103,7 @@ struct Ranked {
     fine: Vec<ScoredChunk>,
     ranking: Ranking,
     hits: Vec<Hit>,
+    overtaken: bool,
     degraded: Vec<String>,
 }
 
@@ -168,7 +171,8 @@ impl Retriever {
         );
         let (tokens, (coarse, coarse_summary)) = (tokens?, coarse?);
         let adapting = Adapting::of(&self.config, &request, serving, content.len());
-        let (mut fine, fine_summary) = self.fine(&mut plan, &coarse, adapting).await?;
+        let sifted = self.fine(&mut plan, &coarse, adapting).await?;
+        let (mut fine, fine_summary) = (sifted.fine, sifted.summary);
         coverage::score_by_content(self.index.as_ref(), &plan, &content, &mut fine).await?;
         Ok(Found {
             query: query.to_owned(),
@@ -178,6 +182,7 @@ impl Retriever {
             coarse,
             fine,
             summaries: [coarse_summary, fine_summary],
+            overtaken: sifted.overtaken,
             degraded,
         })
     }
@@ -212,6 +217,8 @@ impl Retriever {
             let lesser = other.degraded.iter();
             lesser.for_each(|what| degrade(&mut degraded, what));
         }
+        let found_of_others = others.iter().flat_map(|united| &united.others);
+        let overtaken = found.overtaken || found_of_others.into_iter().any(|one| one.overtaken);
         let order = reranked.map_or(&fine_order, |reranked| &reranked.order);
         let order = above(order, plan.minimum_score);
         let asked = Asked {
@@ -228,6 +235,7 @@ impl Retriever {
             fine: fine_order,
             ranking,
             hits: loaded.hits,
+            overtaken: overtaken || loaded.lacks_gone,
             degraded,
         };
         self.outcome(route, &found, ranked).await
@@ -275,6 +283,7 @@ impl Retriever {
             response,
             coarse: ranked.coarse,
             fine: ranked.fine,
+            overtaken: ranked.overtaken,
         })
     }
 

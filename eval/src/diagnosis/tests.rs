@@ -75,6 +75,7 @@ impl Made<'_> {
             response,
             coarse: chunks(self.coarse),
             fine: chunks(self.fine),
+            overtaken: false,
         }
     }
 }

@@ -15,7 +15,7 @@ use tributary_schemas::ChunkKind;
 use tributary_schemas::ask::{Source, Span};
 use tributary_schemas::understanding::Intent;
 use tributary_taxonomy::Analyzer;
-use tributary_taxonomy::language::is_chinese;
+use tributary_taxonomy::language::{is_chinese, is_han};
 
 use super::code_reader::fenced_blocks;
 use super::lists;
@@ -99,8 +99,7 @@ pub fn extract(question: &str, intent: Intent, sources: &[Source], analyzer: &An
         _ => Subject::of(question, &words, analyzer),
     };
     // In another language its words stand nowhere, unless they are names.
-    let is_same = |source: &&Source| is_chinese(question) == is_chinese(&source.text);
-    let is_told = sources.iter().any(is_same);
+    let is_told = sources.iter().any(|source| may_say(question, &source.text));
     let subject = subject.filter(|subject| is_told || subject.is_identified());
     let sources = match subject {
         Some(subject) => about(&subject, &sources, analyzer),
@@ -119,6 +118,18 @@ pub fn extract(question: &str, intent: Intent, sources: &[Source], analyzer: &An
         return opening(first);
     }
     written(&chosen, is_chinese(question))
+}
+
+/// Whether a text may have the words of a question: some of it is in the same language.
+fn may_say(question: &str, text: &str) -> bool {
+    const SOME: usize = 20;
+    match is_chinese(question) {
+        true => {
+            let han = text.chars().filter(|character| is_han(*character));
+            is_chinese(text) || han.take(SOME).count() == SOME
+        }
+        false => !is_chinese(text),
+    }
 }
 
 /// The passages about the subject; all of them where none is and one is sure to answer.

@@ -35,6 +35,12 @@ impl Subject {
         // The stem of "does" is no function word.
         let empty = exact_name::words(question).filter(|word| is_function_word(word));
         none.extend(empty.flat_map(|word| analyzer.analyze(word)));
+        // A page may have more before the name: `mindspore.nn.Dense`. Its parts say the same.
+        let joined = names(question).filter_map(|name| match analyzer.analyze(name).as_slice() {
+            [whole, _, ..] => Some(whole.clone()),
+            _ => None,
+        });
+        none.extend(joined);
         let words: BTreeSet<String> = asked.content.difference(&none).cloned().collect();
         if words.is_empty() {
             return None;
@@ -155,6 +161,9 @@ mod tests {
         assert_eq!(about("手机怎么重启？", &phones), [2]);
         let both = ["Internet2 is a consortium.", "Internet2 has members."];
         assert_eq!(about("Who did Internet2 partner with?", &both), [0, 1]);
+        let mut pages = vec!["mindspore.nn.Conv2d 卷积层。"];
+        pages.extend(["nn.Conv2d 的例子。"; 3]);
+        assert_eq!(about("nn.Conv2d 的参数有哪些", &pages), [0, 1, 2, 3]);
         let pages = [
             "mindspore.nn.Dense 全连接层。",
             "mindspore.nn.Conv2d 卷积层。",

@@ -357,7 +357,7 @@ impl<'a> Search<'a> {
         };
         let vectors = ready(self.vectors.clone());
         let coarse: Coarse = coarse::search(index, plan, asked, vectors).await?;
-        let (mut fine, _) = retriever.fine(plan, &coarse, None).await?;
+        let mut fine = retriever.fine(plan, &coarse, None).await?.fine;
         if !self.concepts.is_empty() {
             let by = self.by_concept(plan);
             self.concepts.score(&by, &mut fine).await?;

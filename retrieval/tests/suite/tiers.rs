@@ -175,6 +175,44 @@ async fn a_search_outlives_the_generation_that_it_began_with() {
     assert!(!found.response.hits.is_empty());
 }
 
+/// A document as its next version, with another chunk than any before.
+fn replaced(version: u64) -> Vec<Operation> {
+    let chunk = format!("Completely fair scheduling keeps tasks in tree {version}.");
+    let chunks: &'static [&'static str] = Vec::leak(vec![&*String::leak(chunk)]);
+    let text = common::Text {
+        id: "manual/scheduler",
+        title: "The scheduler",
+        source: "manual",
+        knowledge_sets: &[],
+        tags: &[],
+        security_level: None,
+        chunks,
+    };
+    vec![common::replace(&text, version)]
+}
+
+#[tokio::test]
+async fn a_search_that_a_new_version_overtakes_finds_that_one() {
+    let memory = Arc::new(MemoryIndex::default());
+    common::fill(memory.as_ref()).await;
+    let retriever = common::retriever(memory.clone(), common::models(None));
+    let asked = json!({"query": "completely fair scheduling of tasks",
+        "filter": {"document_ids": ["manual/scheduler"]}});
+    let before = search(&retriever, asked.clone()).await;
+    assert!(!before.response.hits.is_empty());
+    memory.change_before_fetch(vec![replaced(100)]);
+    let found = search(&retriever, asked.clone()).await.response;
+    assert_eq!(found.hits.len(), 1, "{found:?}");
+    assert_eq!(found.hits[0].version, 100);
+    assert!(found.degraded.is_empty(), "{found:?}");
+
+    // Again and again: what is found is said to be less than there is.
+    let changes = (101..160).map(replaced).collect();
+    memory.change_before_fetch(changes);
+    let found = search(&retriever, asked).await.response;
+    assert_eq!(found.degraded, ["overtaken"], "{found:?}");
+}
+
 #[tokio::test]
 async fn tiers_are_counted_and_explained() {
     let filled = filled().await;

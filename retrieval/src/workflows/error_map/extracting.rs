@@ -8,6 +8,7 @@ use super::{answer_of, cited, verbatim};
 use crate::answer::form;
 use crate::answer::words::Words;
 use crate::error::SearchError;
+use crate::exact_name;
 use crate::workflows::finding::Found;
 use crate::workflows::saying::{Said, Saying, blocking, span_of};
 
@@ -71,7 +72,8 @@ pub async fn extracted(
     Ok(said)
 }
 
-/// The passages that are about what the log tells of; all of them for a question.
+/// The passages that are about what the log tells of. For a question all of them, but pages of a
+/// reference that it does not name.
 async fn about(
     saying: &Saying<'_>,
     found: &Found,
@@ -79,7 +81,10 @@ async fn about(
 ) -> Result<Vec<Source>, SearchError> {
     let sources = found.sources.clone();
     if !map.is_log {
-        return Ok(sources);
+        let question = found.understanding.standalone_question.as_str();
+        let names: Vec<String> = exact_name::words(question).map(str::to_owned).collect();
+        let is_about = |source: &Source| source.kind != ChunkKind::Api || is_named(source, &names);
+        return Ok(sources.into_iter().filter(is_about).collect());
     }
     let analyzer = saying.asker.parts.retriever.analyzer();
     let sure_from = saying.asker.config().error_map.verbatim_from;
