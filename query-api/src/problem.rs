@@ -316,14 +316,23 @@ impl From<SearchError> for Problem {
             SearchError::QueryTooLong { .. } => Code::QueryTooLong,
             SearchError::Invalid(_) => Code::Invalid,
             SearchError::UnknownKnowledgeSet(_) => Code::UnknownKnowledgeSet,
+            // What a search does not find is what it searches in: an index that somebody removed.
+            SearchError::Failed(failed) if failed.kind() == ErrorKind::NotFound => {
+                Code::Unavailable
+            }
             SearchError::Failed(failed) => code_of(failed),
         };
         let outward = match &error {
             SearchError::Failed(failed) => failed.outward(),
             _ => None,
         };
-        let listed = (code == Code::UnknownKnowledgeSet)
-            .then_some("GET /v1/knowledge-sets lists those that exist");
+        let listed = match code {
+            Code::UnknownKnowledgeSet => Some("GET /v1/knowledge-sets lists those that exist"),
+            Code::Unavailable => Some(
+                "GET /health/readyz says what is missing; `tributary reindex --all` builds an index that is gone again from the log",
+            ),
+            _ => None,
+        };
         Self {
             code,
             detail: error.to_string(),

@@ -93,6 +93,7 @@ impl Readiness {
                 .map(|_| "answers".to_owned())
         };
         let index = async {
+            self.stores.index.probe().await?;
             let generations = self.stores.index.status().await?;
             let serving = generations.iter().find(|generation| generation.serving);
             let none = || {

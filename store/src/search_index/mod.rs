@@ -380,6 +380,11 @@ pub trait SearchIndex: Send + Sync {
 
     /// All generations, by name.
     async fn status(&self) -> Result<Vec<GenerationStatus>>;
+
+    /// Whether the serving generation, if there is one, can be searched now as a whole.
+    async fn probe(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Shared handle to whichever index runs.

@@ -64,6 +64,16 @@ fn missing(name: Option<&str>) -> Error {
     }
 }
 
+fn unsearchable(generation: &str, error: &Value) -> Error {
+    let reason = error.get("reason").and_then(Value::as_str);
+    let what = format!(
+        "the index of generation `{generation}` cannot be searched: {}",
+        reason.unwrap_or("Elasticsearch says no reason")
+    );
+    Error::new(ErrorKind::Unavailable, what)
+        .with_hint("shards are missing: look at GET _cluster/allocation/explain")
+}
+
 fn stored_bytes(stored: &Value, index: &str) -> u64 {
     stored
         .get("indices")
@@ -299,7 +309,8 @@ impl Generations {
                 json!({"term": {"alive": true}}),
                 json!({"exists": {"field": "chunk"}}),
             ] {
-                let head = json!({"index": generation.index, "ignore_unavailable": true});
+                let head = json!({"index": generation.index, "ignore_unavailable": true,
+                    "allow_partial_search_results": false});
                 let question = json!({"size": 0, "track_total_hits": true, "query": query});
                 for line in [head, question] {
                     lines.extend(line.to_string().into_bytes());
@@ -311,7 +322,10 @@ impl Generations {
             what: COUNTING,
             method: Method::Post,
             path: "/_msearch",
-            query: &[("filter_path", "responses.hits.total,responses.error")],
+            query: &[(
+                "filter_path",
+                "responses.hits.total,responses.error,responses.status",
+            )],
             body: Body::Lines(lines.into()),
         };
         self.client.call(request).await
@@ -328,6 +342,21 @@ impl Generations {
             body: Body::Empty,
         };
         self.client.call(request).await
+    }
+
+    /// Whether the serving generation, if there is one, can be searched: `Unavailable` where shards of
+    /// it are missing.
+    pub async fn probe(&self) -> Result<()> {
+        let mut generations = self.all().await?;
+        generations.retain(|generation| generation.serving);
+        let Some(serving) = generations.first() else {
+            return Ok(());
+        };
+        let counted = self.counted(&generations).await?;
+        match counted.pointer("/responses/0/error") {
+            Some(error) => Err(unsearchable(&serving.name, error)),
+            None => Ok(()),
+        }
     }
 
     /// All generations in numbers.

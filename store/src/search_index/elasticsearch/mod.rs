@@ -291,4 +291,8 @@ impl SearchIndex for ElasticsearchIndex {
     async fn status(&self) -> Result<Vec<GenerationStatus>> {
         self.generations.status().await
     }
+
+    async fn probe(&self) -> Result<()> {
+        self.generations.probe().await
+    }
 }
