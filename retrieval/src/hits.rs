@@ -111,7 +111,7 @@ pub struct Loaded {
     pub hits: Vec<Hit>,
     /// Whether a chunk was left out because what is stored of it is damaged.
     pub lacks_damaged: bool,
-    /// Whether a chunk was left out because it is no more.
+    /// Whether one of the first `top_k` was left out because it is no more.
     pub lacks_gone: bool,
 }
 
@@ -190,13 +190,17 @@ pub async fn load(
         add_neighbours(index, plan, &mut hits, request.neighbours as usize).await?;
     }
     let damaged = match absent.is_empty() {
-        true => 0,
-        false => index.damaged(generation, &absent).await?.len(),
+        true => Vec::new(),
+        false => index.damaged(generation, &absent).await?,
     };
+    let would_be_hits = ranked.iter().take(top_k);
+    let lacks_gone = would_be_hits
+        .map(|ranked| ranked.chunk_id)
+        .any(|id| absent.contains(&id) && !damaged.contains(&id));
     Ok(Loaded {
         hits: hits.into_iter().map(|(hit, _)| hit).collect(),
-        lacks_damaged: damaged > 0,
-        lacks_gone: absent.len() > damaged,
+        lacks_damaged: !damaged.is_empty(),
+        lacks_gone,
     })
 }
 

@@ -34,7 +34,8 @@ impl Outcome {
     }
 }
 
-/// Whether some of the candidates of tier 1 are no more: those that no signal of tier 2 found.
+/// Whether some of the first `top_k` candidates of tier 1 are no more: those that no signal of tier 2
+/// found.
 pub async fn is_any_gone(
     index: &dyn SearchIndex,
     plan: &QueryPlan,
@@ -43,8 +44,10 @@ pub async fn is_any_gone(
 ) -> Result<bool> {
     let found = lists.keyword.iter().chain(&lists.vector);
     let found: HashSet<ChunkId> = found.map(|chunk| chunk.chunk_id).collect();
-    let candidates = coarse.candidates.iter().map(|chunk| chunk.chunk_id);
-    let missing = candidates.filter(|id| !found.contains(id));
+    let candidates = coarse.candidates.iter().take(plan.top_k);
+    let missing = candidates
+        .map(|chunk| chunk.chunk_id)
+        .filter(|id| !found.contains(id));
     let missing: Vec<ChunkId> = missing.take(LOOKED_FOR).collect();
     if missing.is_empty() {
         return Ok(false);
