@@ -431,6 +431,7 @@ fn opening(source: &Source) -> Extract {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::answer::tests::{analyzer, source};

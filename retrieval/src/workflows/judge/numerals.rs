@@ -46,10 +46,8 @@ pub fn comparable(text: &str) -> String {
 
 /// Whether the digits before stand at the beginning of a word: `2MiB`, not `conv2d`.
 fn is_unit(signs: &[char], at: usize) -> bool {
-    let before = signs.get(..at).unwrap_or_default().iter().rev();
-    let first = before
-        .skip_while(|sign| sign.is_ascii_digit() || **sign == '.')
-        .next();
+    let mut before = signs.get(..at).unwrap_or_default().iter().rev();
+    let first = before.find(|sign| !sign.is_ascii_digit() && **sign != '.');
     let is_hexadecimal = signs.get(at).is_some_and(|sign| "xX".contains(*sign));
     !is_hexadecimal && !first.is_some_and(|sign| sign.is_ascii_alphanumeric() || *sign == '_')
 }
