@@ -89,15 +89,33 @@ struct Candidate<'a> {
 /// Answers in the words of the sources, which are the best first; empty without any, and where they
 /// are about something else. CPU-bound: some milliseconds.
 pub fn extract(question: &str, intent: Intent, sources: &[Source], analyzer: &Analyzer) -> Extract {
-    let sources = of_documents(sources);
-    if sources.is_empty() {
-        return Extract::default();
-    }
-    let words = Words::of(&asked(question), analyzer);
     let subject = match intent {
         Intent::Error => None,
-        _ => Subject::of(question, &words, analyzer),
+        _ => Subject::of(question, &Words::of(&asked(question), analyzer), analyzer),
     };
+    of_subject(subject, question, intent, sources, analyzer)
+}
+
+/// The same of sources among which are rows that a model asked tables for: these answer whatever they
+/// name.
+pub fn extract_with_rows(
+    question: &str,
+    intent: Intent,
+    sources: &[Source],
+    analyzer: &Analyzer,
+) -> Extract {
+    of_subject(None, question, intent, sources, analyzer)
+}
+
+fn of_subject(
+    subject: Option<Subject>,
+    question: &str,
+    intent: Intent,
+    sources: &[Source],
+    analyzer: &Analyzer,
+) -> Extract {
+    let sources = of_documents(sources);
+    let words = Words::of(&asked(question), analyzer);
     // In another language its words stand nowhere, unless they are names.
     let is_told = sources.iter().any(|source| may_say(question, &source.text));
     let subject = subject.filter(|subject| is_told || subject.is_identified());

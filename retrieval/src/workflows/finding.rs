@@ -90,7 +90,7 @@ impl Found {
     }
 
     /// Whether tables have rows that are an answer.
-    fn has_rows(&self) -> bool {
+    pub fn has_rows(&self) -> bool {
         let table = self.table.as_ref();
         table.is_some_and(|table| table.err_code == ANSWERED && !table.rows.is_empty())
     }

@@ -346,7 +346,11 @@ impl Saying<'_> {
         let question = found.understanding.standalone_question.clone();
         let intent = found.understanding.intent;
         let analyzer = self.asker.parts.retriever.analyzer();
-        blocking(move || extractive::extract(&question, intent, &sources, &analyzer)).await
+        let extract = match found.has_rows() {
+            true => extractive::extract_with_rows,
+            false => extractive::extract,
+        };
+        blocking(move || extract(&question, intent, &sources, &analyzer)).await
     }
 
     async fn extract(&self, found: &Found) -> Result<Said, SearchError> {
