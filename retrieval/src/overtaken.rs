@@ -52,6 +52,11 @@ pub async fn is_any_gone(
     if missing.is_empty() {
         return Ok(false);
     }
-    let stored = index.fetch(plan.generation.as_deref(), &missing).await?;
-    Ok(stored.iter().any(Option::is_none))
+    let generation = plan.generation.as_deref();
+    let stored = index.fetch(generation, &missing).await?;
+    let absent = missing.into_iter().zip(stored);
+    let absent = absent.filter(|(_, stored)| stored.is_none());
+    let absent: Vec<ChunkId> = absent.map(|(id, _)| id).collect();
+    // What is damaged is there, and stays as it is however often it is searched.
+    Ok(!absent.is_empty() && index.damaged(generation, &absent).await?.len() < absent.len())
 }
