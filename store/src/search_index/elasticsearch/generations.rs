@@ -65,7 +65,10 @@ fn missing(name: Option<&str>) -> Error {
 }
 
 fn unsearchable(generation: &str, error: &Value) -> Error {
-    let reason = error.get("reason").and_then(Value::as_str);
+    // The outer reason is empty where the cause has one.
+    let reasons = ["/caused_by/reason", "/reason", "/type"].into_iter();
+    let mut reasons = reasons.filter_map(|place| error.pointer(place)?.as_str());
+    let reason = reasons.find(|reason| !reason.is_empty());
     let what = format!(
         "the index of generation `{generation}` cannot be searched: {}",
         reason.unwrap_or("Elasticsearch says no reason")
