@@ -402,16 +402,16 @@ impl GenerationBuilder for Pipelines {
     async fn settings(
         &self,
         request: &ReindexRequest,
-        serving: &GenerationStatus,
+        serving: Option<&GenerationStatus>,
     ) -> Result<IndexSettings> {
         let config = (self.reload)()?;
-        let before = self
-            .get(&serving.name)
-            .await?
-            .map(|pipeline| pipeline.recipe.clone());
+        let before = match serving {
+            Some(serving) => self.get(&serving.name).await?,
+            None => None,
+        };
         let today = Recipe::of_today(&config, &self.knowledge_sets.current())?;
         let recipe = match &before {
-            Some(before) => today.for_sets(&request.knowledge_sets, before),
+            Some(before) => today.for_sets(&request.knowledge_sets, &before.recipe),
             None => today,
         };
         let origin = recipe.origin(&request.request_id, &self.blobs).await?;

@@ -277,7 +277,7 @@ pub(crate) fn again_if_gone(error: Error) -> Error {
 
 pub(crate) fn no_generation() -> Error {
     Error::new(ErrorKind::Unavailable, "no generation of the index serves queries")
-        .with_hint("if the index was removed, start again: a new one is made; `tributary knowledge-sets reindex --all` fills it")
+        .with_hint("if the index was removed, `tributary knowledge-sets reindex --all` makes a new one and fills it from the log")
 }
 
 fn superseded(document: &DocumentHeader, stored: u64, now_ms: i64) -> DocumentState {

@@ -329,7 +329,7 @@ impl From<SearchError> for Problem {
         let listed = match code {
             Code::UnknownKnowledgeSet => Some("GET /v1/knowledge-sets lists those that exist"),
             Code::Unavailable => Some(
-                "GET /health/readyz says what is missing; an index that is gone is built again from the log when the server starts again",
+                "GET /health/readyz says what is missing; `tributary knowledge-sets reindex --all` builds an index that is gone again from the log",
             ),
             _ => None,
         };

@@ -74,11 +74,11 @@ impl Origin {
 pub trait GenerationBuilder: Send + Sync {
     /// Settings of the generation that a request asks for, with its [`Origin`]; read anew from the
     /// configuration of today. Everything of documents that the request leaves alone stays as
-    /// in `serving`.
+    /// in `serving`, if there is one.
     async fn settings(
         &self,
         request: &ReindexRequest,
-        serving: &GenerationStatus,
+        serving: Option<&GenerationStatus>,
     ) -> Result<IndexSettings>;
 }
 

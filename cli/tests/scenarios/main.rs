@@ -6,6 +6,7 @@
 #[allow(dead_code)]
 #[path = "../end_to_end/harness.rs"]
 mod harness;
+mod lost_index;
 mod parity;
 mod producer;
 mod rights;

@@ -95,11 +95,9 @@ impl Stores {
                 workspace.with(key, value)
             })
     }
-}
 
-impl Drop for Stores {
-    /// The indexes go; what is in the log costs little.
-    fn drop(&mut self) {
+    /// Deletes all indexes that are there, as somebody does who has the right to.
+    pub fn delete_indexes(&self) {
         let Some(url) = &self.elasticsearch else {
             return;
         };
@@ -118,6 +116,13 @@ impl Drop for Stores {
                 eprintln!("{name} was not removed: {error}");
             }
         }
+    }
+}
+
+impl Drop for Stores {
+    /// The indexes go; what is in the log costs little.
+    fn drop(&mut self) {
+        self.delete_indexes();
     }
 }
 

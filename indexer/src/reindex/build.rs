@@ -16,10 +16,11 @@ use tributary_store::event_log::topics::Topics;
 use tributary_store::event_log::{PartitionLag, StoredRecord, message};
 use tributary_store::generations::{GenerationBuilder, Generations, Origin, chunk_group};
 use tributary_store::manifest::table::DocumentTable;
-use tributary_store::search_index::{GenerationStatus, SharedSearchIndex};
+use tributary_store::search_index::{GenerationStatus, IndexSettings, SharedSearchIndex};
 
 use super::history::{self, Build};
-use super::removals::remember_removals;
+use super::removals::{remember_removals, remember_versions};
+use super::serving::restore_serving;
 use super::unreported::report_found;
 use crate::index_stage::again_if_gone;
 
@@ -105,11 +106,11 @@ impl ReindexStage {
         }
         let generations = self.generations.refresh().await?;
         let Some(serving) = generations.iter().find(|generation| generation.serving) else {
-            return Err(Error::new(
-                ErrorKind::Unavailable,
-                "no generation of the index serves queries yet",
-            ));
+            return self.begin_anew(request, &generations).await;
         };
+        if begun_anew(&builds, request, &serving.name) {
+            return self.fill(request, &serving.name).await;
+        }
         if serves(serving, request) {
             // A crash came between the promotion and its report.
             let previous = previous_of(&generations, &serving.name);
@@ -183,7 +184,7 @@ impl ReindexStage {
         // Before the settings are read: they are today's for every request that is there by now.
         self.report(request, ReindexState::Building, "", &serving.name, None)
             .await?;
-        let settings = self.builder.settings(request, serving).await?;
+        let settings = self.builder.settings(request, Some(serving)).await?;
         let generations = self.still_serving(&serving.name).await?;
         for old in generations.iter().filter(|generation| !generation.serving) {
             drop_generation(&self.topics, &self.index, &self.generations, &old.name).await?;
@@ -191,14 +192,55 @@ impl ReindexStage {
         // From here on there is none to go back to.
         self.still_serving(&serving.name).await?;
         let name = next_name(&serving.name, &request.request_id);
-        // Before its reader exists, so that no tombstone goes that it has yet to read.
-        self.topics
-            .hold_for(Topic::DocumentsClean, &chunk_group(&name))
-            .await?;
-        self.index.create(&name, &settings).await?;
-        self.generations.refresh().await?;
+        self.create(&name, &settings).await?;
         tracing::info!(generation = %name, previous = %serving.name, "a new generation of the index is being built");
         Ok(name)
+    }
+
+    /// Queries go to no generation: the index was lost under a running process. If one is left that
+    /// served before, it serves again, and the request comes again and is built beside it. Else a
+    /// new one serves at once, and is filled from the log.
+    async fn begin_anew(&self, request: &ReindexRequest, left: &[GenerationStatus]) -> Result<()> {
+        let name = match left.iter().find(|one| serves(one, request)) {
+            Some(begun) => begun.name.clone(),
+            None if left.is_empty() => next_name("", &request.request_id),
+            None => {
+                restore_serving(&self.topics, &self.index).await?;
+                self.generations.refresh().await?;
+                let message = "queries go to a generation again that had served before";
+                return Err(Error::new(ErrorKind::Unavailable, message));
+            }
+        };
+        // Before it serves: it is not yet what was asked for.
+        self.report(request, ReindexState::Building, &name, "", None)
+            .await?;
+        if left.is_empty() {
+            let settings = self.builder.settings(request, None).await?;
+            self.create(&name, &settings).await?;
+        }
+        remember_versions(&self.table, &self.index, &name).await?;
+        self.index.promote(&name).await?;
+        self.generations.refresh().await?;
+        tracing::warn!(generation = %name, "the index was lost: queries go to a new generation, which is filled from the log");
+        self.fill(request, &name).await
+    }
+
+    /// Waits until all that was in the log is in a generation that serves already.
+    async fn fill(&self, request: &ReindexRequest, name: &str) -> Result<()> {
+        self.replayed(request, name).await?;
+        if self.has_ended(request).await? {
+            return Ok(());
+        }
+        self.promoted(request, name, "").await
+    }
+
+    async fn create(&self, name: &str, settings: &IndexSettings) -> Result<()> {
+        // Before its reader exists, so that no tombstone goes that it has yet to read.
+        self.topics
+            .hold_for(Topic::DocumentsClean, &chunk_group(name))
+            .await?;
+        self.index.create(name, settings).await?;
+        self.generations.refresh().await.map(drop)
     }
 
     /// The generations, if queries still go to this one; `Unavailable` after a rollback: the request
@@ -399,6 +441,16 @@ fn ended(builds: &[Build], request: &ReindexRequest) -> bool {
     })
 }
 
+/// Whether the generation serves while it is filled for this request, as there was none before it.
+fn begun_anew(builds: &[Build], request: &ReindexRequest, serving: &str) -> bool {
+    builds.iter().any(|build| {
+        build.request.request_id == request.request_id
+            && build.report.state == ReindexState::Building
+            && build.report.generation == serving
+            && build.report.previous.is_empty()
+    })
+}
+
 /// Whether the generation was made for this request.
 fn serves(generation: &GenerationStatus, request: &ReindexRequest) -> bool {
     Origin::decode(&generation.settings.origin)
@@ -519,6 +571,7 @@ mod tests {
 
     #[test]
     fn names_count_on_and_never_come_twice() {
+        assert!(next_name("", "a").starts_with("g1-"));
         let second = next_name("g1", "a");
         assert!(second.starts_with("g2-"), "{second}");
         assert!(next_name(&second, "b").starts_with("g3-"));
