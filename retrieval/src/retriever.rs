@@ -33,6 +33,7 @@ use crate::leaving;
 use crate::made_of::MadeOf;
 use crate::missing::MissingDocuments;
 use crate::named::Names;
+use crate::overtaken::Overtakable;
 use crate::route::Route;
 use crate::serving::{Serving, SharedServing};
 use crate::{coarse, exact_name, fine, overtaken, plan, preferences, rerank, unmet};
@@ -73,6 +74,16 @@ pub struct Outcome {
     /// Whether what was found is gone by now: a document was replaced or deleted meanwhile, and what
     /// is there instead was not looked at.
     pub overtaken: bool,
+}
+
+impl Overtakable for Outcome {
+    fn is_overtaken(&self) -> bool {
+        self.overtaken
+    }
+
+    fn degraded(&mut self) -> &mut Vec<String> {
+        &mut self.response.degraded
+    }
 }
 
 /// What tier 2 made of the candidates.
@@ -382,30 +393,8 @@ impl Retriever {
         request: &SearchRequest,
         principal: &Principal,
     ) -> SearchResult<Outcome> {
-        let mut outcome = self.search_current(request, principal).await?;
-        for wait in overtaken::AGAIN_AFTER {
-            if outcome.overtaken {
-                tokio::time::sleep(wait).await;
-                outcome = self.search_current(request, principal).await?;
-            }
-        }
-        outcome.name_overtaken();
-        Ok(outcome)
-    }
-
-    /// In the generation that serves, also where that becomes another one meanwhile.
-    async fn search_current(
-        &self,
-        request: &SearchRequest,
-        principal: &Principal,
-    ) -> SearchResult<Outcome> {
-        let began_with = self.serving.current();
-        match self.search_once(request, principal).await {
-            Err(failed) if self.outlived(&began_with, &failed) => {
-                self.search_once(request, principal).await
-            }
-            searched => searched,
-        }
+        self.until_current(|| self.search_once(request, principal))
+            .await
     }
 
     async fn search_once(
@@ -416,15 +405,6 @@ impl Retriever {
         let route = Route::begin(self, request, principal)?;
         let found = self.find(&route, &request.query, request.strategy).await?;
         self.answer(&route, found, None).await
-    }
-
-    /// Whether a search failed as the generation that it began with is gone, and another one serves:
-    /// two builds may end while a long search goes on, and the second removes what served before the
-    /// first.
-    pub(crate) fn outlived(&self, began_with: &Serving, failed: &SearchError) -> bool {
-        let is_gone =
-            matches!(failed, SearchError::Failed(error) if error.kind() == ErrorKind::NotFound);
-        is_gone && self.serving.current().generation != began_with.generation
     }
 
     /// Analyses the question (CPU-bound: a long one takes milliseconds) and plans the search.

@@ -20,7 +20,7 @@ use crate::access::Principal;
 use crate::error::SearchError;
 use crate::fine::{self, FineChunk};
 use crate::fusion::reciprocal_rank;
-use crate::overtaken;
+use crate::overtaken::Overtakable;
 use crate::retriever::{Outcome, Retriever};
 use crate::route::{Found, Route, United};
 
@@ -34,6 +34,16 @@ pub struct SearchedAll {
     pub plans: Vec<QueryPlan>,
 }
 
+impl Overtakable for SearchedAll {
+    fn is_overtaken(&self) -> bool {
+        self.outcome.overtaken
+    }
+
+    fn degraded(&mut self) -> &mut Vec<String> {
+        &mut self.outcome.response.degraded
+    }
+}
+
 impl Retriever {
     /// Searches for all of [`Understanding::searches`], and by the vector of the hypothetical
     /// passage if there is one; `request.query` does not count. A text that is too long or empty
@@ -44,34 +54,8 @@ impl Retriever {
         understanding: &Understanding,
         principal: &Principal,
     ) -> Result<SearchedAll, SearchError> {
-        let searched = self.search_all_current(request, understanding, principal);
-        let mut all = searched.await?;
-        for wait in overtaken::AGAIN_AFTER {
-            if all.outcome.overtaken {
-                tokio::time::sleep(wait).await;
-                let again = self.search_all_current(request, understanding, principal);
-                all = again.await?;
-            }
-        }
-        all.outcome.name_overtaken();
-        Ok(all)
-    }
-
-    async fn search_all_current(
-        &self,
-        request: &SearchRequest,
-        understanding: &Understanding,
-        principal: &Principal,
-    ) -> Result<SearchedAll, SearchError> {
-        let began_with = self.serving.current();
-        let all = self.search_all_once(request, understanding, principal);
-        match all.await {
-            Err(failed) if self.outlived(&began_with, &failed) => {
-                let again = self.search_all_once(request, understanding, principal);
-                again.await
-            }
-            searched => searched,
-        }
+        self.until_current(|| self.search_all_once(request, understanding, principal))
+            .await
     }
 
     async fn search_all_once(

@@ -43,6 +43,7 @@ use crate::error::SearchError;
 use crate::exact_name::Naming;
 use crate::fine::{self, FineChunk};
 use crate::named::Names;
+use crate::overtaken::Overtakable;
 use crate::relevance::Estimates;
 use crate::retriever::{Retriever, degrade};
 use crate::serving::Serving;
@@ -74,9 +75,27 @@ struct Search<'a> {
     asked_vectors: Option<QueryVectors>,
     /// Tokens of the question that are more than function words.
     content: Vec<String>,
-    /// Chunks that were ranked and then not there: deleted, forbidden meanwhile or damaged.
+    /// Chunks that were ranked and then not there: deleted or damaged.
     absent: Vec<ChunkId>,
+    /// Whether a change came between its tiers.
+    overtaken: bool,
     degraded: Vec<String>,
+}
+
+/// What one time gave.
+struct Searched {
+    response: CodeSearchResponse,
+    overtaken: bool,
+}
+
+impl Overtakable for Searched {
+    fn is_overtaken(&self) -> bool {
+        self.overtaken
+    }
+
+    fn degraded(&mut self) -> &mut Vec<String> {
+        &mut self.response.degraded
+    }
 }
 
 /// A described chunk of source code with its scores.
@@ -96,20 +115,15 @@ impl Retriever {
         request: &CodeSearchRequest,
         principal: &Principal,
     ) -> std::result::Result<CodeSearchResponse, SearchError> {
-        let began_with = self.serving.current();
-        match self.search_code_once(request, principal).await {
-            Err(failed) if self.outlived(&began_with, &failed) => {
-                self.search_code_once(request, principal).await
-            }
-            searched => searched,
-        }
+        let searched = self.until_current(|| self.search_code_once(request, principal));
+        Ok(searched.await?.response)
     }
 
     async fn search_code_once(
         &self,
         request: &CodeSearchRequest,
         principal: &Principal,
-    ) -> std::result::Result<CodeSearchResponse, SearchError> {
+    ) -> std::result::Result<Searched, SearchError> {
         let started = Instant::now();
         let wanted_files = wanted_files(request, &self.config.code)?;
         let asked = as_search(request, request.filter.clone());
@@ -121,7 +135,7 @@ impl Retriever {
         let files = search.files(wanted_files).await?;
         let files_ms = elapsed_ms(started);
         let (found, considered) = search.definitions(&files).await?;
-        search.note_damage().await?;
+        search.look_for_absent().await?;
         let is_empty = files.is_empty() && found.is_empty();
         let unmet_filter = match is_empty {
             true => {
@@ -139,7 +153,7 @@ impl Retriever {
         ];
         let part_attribute = &self.config.code.part_attribute;
         let files = files.iter().enumerate();
-        Ok(CodeSearchResponse {
+        let response = CodeSearchResponse {
             query: request.query.clone(),
             took_ms,
             degraded: search.degraded,
@@ -150,6 +164,10 @@ impl Retriever {
                 .map(|(at, file)| code_file(at + 1, file, part_attribute))
                 .collect(),
             hits: found,
+        };
+        Ok(Searched {
+            response,
+            overtaken: search.overtaken,
         })
     }
 
@@ -237,6 +255,7 @@ impl<'a> Search<'a> {
             vectors,
             content,
             absent: Vec::new(),
+            overtaken: false,
             degraded,
         })
     }
@@ -357,22 +376,21 @@ impl<'a> Search<'a> {
         };
         let vectors = ready(self.vectors.clone());
         let coarse: Coarse = coarse::search(index, plan, asked, vectors).await?;
-        let mut fine = retriever.fine(plan, &coarse, None).await?.fine;
+        let sifted = retriever.fine(plan, &coarse, None).await?;
+        self.overtaken |= sifted.overtaken;
+        let mut fine = sifted.fine;
         if !self.concepts.is_empty() {
             let by = self.by_concept(plan);
             self.concepts.score(&by, &mut fine).await?;
             fine.truncate(retriever.config.code.candidates);
         }
         let ids: Vec<ChunkId> = fine.iter().map(|chunk| chunk.chunk_id).collect();
-        let stored = leaving::fetch(index, plan.generation.as_deref(), &ids, &plan.filter).await?;
-        let mut found = Vec::new();
-        for (fine, stored) in fine.into_iter().zip(stored) {
-            match stored {
-                Some(stored) => found.extend(described(fine, stored, &plan.filter)),
-                None => self.absent.push(fine.chunk_id),
-            }
-        }
-        Ok(found)
+        let read = leaving::read(index, plan.generation.as_deref(), &ids, &plan.filter).await?;
+        self.absent.extend(read.absent);
+        let stored = fine.into_iter().zip(read.chunks);
+        Ok(stored
+            .filter_map(|(fine, stored)| described(fine, stored?, &plan.filter))
+            .collect())
     }
 
     fn by_concept<'s>(&'s self, plan: &'s QueryPlan) -> ByConcept<'s> {
@@ -424,11 +442,17 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    async fn note_damage(&mut self) -> Result<()> {
+    /// What was ranked and not there is damaged, and the answer says so, or a change came.
+    async fn look_for_absent(&mut self) -> Result<()> {
+        if self.absent.is_empty() {
+            return Ok(());
+        }
         let (index, generation) = (&self.retriever.index, self.plan.generation.as_deref());
-        if !self.absent.is_empty() && !index.damaged(generation, &self.absent).await?.is_empty() {
+        let damaged = index.damaged(generation, &self.absent).await?;
+        if !damaged.is_empty() {
             degrade(&mut self.degraded, "chunks");
         }
+        self.overtaken |= self.absent.iter().any(|id| !damaged.contains(id));
         Ok(())
     }
 }

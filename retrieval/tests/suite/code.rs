@@ -102,9 +102,13 @@ fn chunk(source: &Source, ordinal: usize, name: &str, description: &str) -> Chun
 }
 
 fn replace(source: &Source) -> Operation {
+    replace_with(source, 1)
+}
+
+fn replace_with(source: &Source, version: u64) -> Operation {
     let mut document = DocumentHeader {
         document_id: source.path.into(),
-        version: 1,
+        version,
         source: "code".into(),
         source_path: source.path.into(),
         title: source.path.into(),
@@ -490,4 +494,33 @@ async fn without_an_embedder_keywords_answer_and_the_answer_says_so() {
     let response = found(&retriever, request).await;
     assert_eq!(response.degraded, ["embedder"]);
     assert_eq!(functions(&response)[0], "wake_reclaimer");
+}
+
+/// The first file as its next version, with a function of another name.
+fn replaced(version: u64) -> Vec<Operation> {
+    let name: &'static str = String::leak(format!("wake_reclaimer_{version}"));
+    let said = "Wakes the thread that reclaims pages in the background.";
+    let functions: &'static [_] = Vec::leak(vec![(name, said)]);
+    let source = Source {
+        functions,
+        ..SOURCES[0]
+    };
+    vec![replace_with(&source, version)]
+}
+
+#[tokio::test]
+async fn a_search_that_a_new_version_of_a_file_overtakes_finds_that_one() {
+    let memory = filled_with(&SOURCES[..1]).await;
+    let retriever = common::retriever(memory.clone(), common::models(None));
+    let asked = json!({"query": QUESTION});
+    assert!(!found(&retriever, asked.clone()).await.hits.is_empty());
+
+    memory.change_before_fetch(vec![replaced(100)]);
+    let response = found(&retriever, asked.clone()).await;
+    assert_eq!(functions(&response), ["wake_reclaimer_100"], "{response:?}");
+    assert!(response.degraded.is_empty(), "{response:?}");
+
+    memory.change_before_fetch((101..160).map(replaced).collect());
+    let response = found(&retriever, asked).await;
+    assert_eq!(response.degraded, ["overtaken"], "{response:?}");
 }
