@@ -116,11 +116,10 @@ pub(super) fn line(row: &[Segment]) -> Option<Line> {
     let text = text_of(row);
     let characters: usize = row.iter().map(|segment| segment.characters).sum();
     let has = |part: fn(&Segment) -> usize| row.iter().any(|piece| part(piece) > 0);
+    // A line may be broken before and behind every wide character.
     let first_word = text
-        .split(' ')
-        .next()
-        .unwrap_or_default()
         .chars()
+        .take_while(|character| *character != ' ' && !is_wide(*character))
         .filter(|character| !unicode::is_mark(*character))
         .count();
     Some(Line {

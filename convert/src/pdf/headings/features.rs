@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::habits::{Habits, is_set_off};
+use super::habits::{Habits, is_set_off_but_wide};
 use super::numbers::{number_depth, without_number};
 use super::weights::WEIGHTS;
 pub(super) use crate::escape::columns as length;
@@ -33,6 +33,12 @@ pub(super) const SHORT_LENGTH: usize = 60;
 const MAXIMUM_LINES: usize = 4;
 const MAXIMUM_LENGTH: usize = 220;
 const MINIMUM_LETTERS_PERCENT: usize = 33;
+
+/// Short paragraphs that something sets off from which a document has such: its title may be one.
+const SET_OFF: usize = 2;
+
+/// What no heading ends with.
+const COMMAS: [char; 5] = [',', ';', '，', '；', '、'];
 
 /// Times that a text stands in a document from which it is no heading of one place.
 const REPEATED: usize = 3;
@@ -82,6 +88,8 @@ pub(super) struct Document<'a> {
     texts: HashMap<String, usize>,
     characters: usize,
     habits: Habits,
+    /// Short paragraphs that are not drawn as the running text is.
+    set_off: usize,
 }
 
 impl<'a> Document<'a> {
@@ -100,6 +108,7 @@ impl<'a> Document<'a> {
             texts: HashMap::new(),
             characters: 0,
             habits: Habits::default(),
+            set_off: 0,
         };
         let blocks = document.blocks.iter();
         for paragraph in blocks.filter_map(|(_, _, block)| paragraph(block)) {
@@ -111,6 +120,13 @@ impl<'a> Document<'a> {
             document.characters += length;
             *document.texts.entry(pattern(&paragraph.text)).or_default() += 1;
         }
+        let looks = |(page, _, block): &(usize, usize, &'a Block)| {
+            let paragraph = paragraph(block).filter(|paragraph| is_short(paragraph))?;
+            let statistics = statistics.get(*page)?;
+            let text = clean(&paragraph.text);
+            (may_be(paragraph, &text) && !is_plain(paragraph, &text, statistics)).then_some(())
+        };
+        document.set_off = document.blocks.iter().filter_map(looks).count();
         let paragraphs = document.blocks.iter();
         document.habits = Habits::of(paragraphs.filter_map(|(_, _, block)| paragraph(block)));
         document
@@ -153,6 +169,22 @@ impl<'a> Document<'a> {
         features.extend(self.of_document(candidate, &text));
         let is_plain = features.contains(&("plain", 1.0));
         features.extend(self.habits.features(paragraph, &text, is_plain));
+        // Nor is what stands among paragraphs as they do.
+        let is_among = |(name, value): &Feature| match *name {
+            "closer to what follows" | "more space before than paragraphs" => *value <= 0.0,
+            _ => true,
+        };
+        if is_plain && features.iter().all(is_among) {
+            return None;
+        }
+        features.push((
+            "plain where nothing is set off",
+            flag(is_plain && self.set_off < SET_OFF),
+        ));
+        features.push((
+            "length of plain ones",
+            if is_plain { scaled(length(&text)) } else { 0.0 },
+        ));
         Some(features)
     }
 
@@ -202,7 +234,7 @@ impl<'a> Document<'a> {
     }
 
     /// What stands before and behind it.
-    fn of_neighbours(&self, candidate: &Candidate) -> [Feature; 8] {
+    fn of_neighbours(&self, candidate: &Candidate) -> [Feature; 11] {
         let before = self.block(candidate.at.checked_sub(1));
         let after = self.block(Some(candidate.at + 1));
         let own = style(candidate.paragraph);
@@ -214,6 +246,8 @@ impl<'a> Document<'a> {
             let other = block.and_then(paragraph);
             other.is_some_and(|other| length(&other.text) >= PROSE_LENGTH)
         };
+        let text_of =
+            |block: Option<&'a Block>| block.and_then(paragraph).map(|other| other.text.as_str());
         let is_item = |block: Option<&Block>| matches!(block, Some(Block::Item(_)));
         let is_unfinished = |block: Option<&Block>| {
             let other = block.and_then(paragraph);
@@ -234,6 +268,20 @@ impl<'a> Document<'a> {
                 flag(candidate.is_item && (is_item(before) || is_item(after))),
             ),
             ("behind half a sentence", flag(is_unfinished(before))),
+            (
+                "behind a colon",
+                flag(text_of(before).is_some_and(ends_with_colon)),
+            ),
+            (
+                "behind a sentence",
+                flag(text_of(before).is_some_and(ends_sentence)),
+            ),
+            (
+                "before a sentence",
+                flag(
+                    text_of(after).is_some_and(|text| ends_sentence(text) || ends_with_colon(text)),
+                ),
+            ),
         ]
     }
 
@@ -258,20 +306,53 @@ impl<'a> Document<'a> {
     }
 }
 
+/// How a paragraph is drawn against the running text.
+struct Looks {
+    /// Logarithm of its size, relative.
+    size: f32,
+    is_bold: bool,
+    is_italic: bool,
+    is_coloured: bool,
+    is_capitals: bool,
+}
+
+impl Looks {
+    fn of(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> Self {
+        let size = paragraph.size / statistics.body_size.max(1.0);
+        Self {
+            size: size.max(0.1).ln(),
+            is_bold: paragraph.is_bold && !statistics.is_bold,
+            is_italic: paragraph.is_italic && !statistics.is_italic,
+            is_coloured: paragraph
+                .colour
+                .is_some_and(|colour| colour != statistics.colour)
+                && !text.chars().all(unicode::is_mark),
+            is_capitals: is_capitals(text),
+        }
+    }
+
+    /// Nothing sets it off, neither its letters but wide ones.
+    fn is_plain(&self, paragraph: &Paragraph) -> bool {
+        let is_set_off = self.is_bold || self.is_italic || self.is_coloured || self.is_capitals;
+        !is_set_off && !is_set_off_but_wide(paragraph) && self.size < SAME_SIZE
+    }
+}
+
+fn is_plain(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> bool {
+    Looks::of(paragraph, text, statistics).is_plain(paragraph)
+}
+
 /// Size, weight and colour against the running text.
 fn of_looks(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> [Feature; 13] {
-    let size = (paragraph.size / statistics.body_size.max(1.0))
-        .max(0.1)
-        .ln();
-    let is_bold = paragraph.is_bold && !statistics.is_bold;
-    let is_italic = paragraph.is_italic && !statistics.is_italic;
-    let is_coloured = paragraph
-        .colour
-        .is_some_and(|colour| colour != statistics.colour)
-        && !text.chars().all(unicode::is_mark);
-    let is_capitals = is_capitals(text);
-    let is_set_off = is_bold || is_italic || is_coloured || is_capitals || is_set_off(paragraph);
-    let is_plain = !is_set_off && size < SAME_SIZE;
+    let looks = Looks::of(paragraph, text, statistics);
+    let is_plain = looks.is_plain(paragraph);
+    let Looks {
+        size,
+        is_bold,
+        is_italic,
+        is_coloured,
+        is_capitals,
+    } = looks;
     let depth = number_depth(text);
     let space = paragraph.around.before.unwrap_or(1.0) - 1.0;
     [
@@ -302,7 +383,7 @@ fn of_looks(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> [Feat
 }
 
 /// What it says.
-fn of_text(text: &str, paragraph: &Paragraph) -> [Feature; 14] {
+fn of_text(text: &str, paragraph: &Paragraph) -> [Feature; 15] {
     let length = length(text);
     let depth = number_depth(text);
     let count = |is: fn(char) -> bool| text.chars().filter(|letter| is(*letter)).count();
@@ -317,11 +398,12 @@ fn of_text(text: &str, paragraph: &Paragraph) -> [Feature; 14] {
             flag(lists::parse(text).is_some() && depth == 0),
         ),
         ("ends like a sentence", flag(ends_sentence(text))),
-        ("ends with a colon", flag(text.ends_with([':', '：']))),
+        ("ends with a colon", flag(ends_with_colon(text))),
         (
-            "ends with a comma",
-            flag(text.ends_with([',', ';', '，', '；', '、', '-'])),
+            "parts of a sentence",
+            flag(text.contains(['，', '。', '；'])),
         ),
+        ("ends with a hyphen", flag(text.ends_with('-'))),
         ("length", scaled(length)),
         ("long", flag(length > 80)),
         ("lines", paragraph.lines.saturating_sub(1).min(3) as f32),
@@ -380,7 +462,8 @@ fn style(paragraph: &Paragraph) -> Style {
     }
 }
 
-/// Whether it is short and has letters enough to be a heading at all, whatever its number.
+/// Whether it is short and has letters enough to be a heading at all, whatever its number, and does
+/// not stop in the middle of a sentence.
 fn may_be(paragraph: &Paragraph, text: &str) -> bool {
     let words = without_number(text);
     let characters = words.chars().count();
@@ -388,13 +471,14 @@ fn may_be(paragraph: &Paragraph, text: &str) -> bool {
         .chars()
         .filter(|letter| letter.is_alphabetic())
         .count();
-    letters >= 2
+    !text.ends_with(COMMAS)
+        && letters >= 2
         && letters * 100 >= characters * MINIMUM_LETTERS_PERCENT
         && paragraph.lines <= MAXIMUM_LINES
         && length(text) <= MAXIMUM_LENGTH
 }
 
-fn is_short(paragraph: &Paragraph) -> bool {
+pub(super) fn is_short(paragraph: &Paragraph) -> bool {
     paragraph.lines <= 2
         && length(&paragraph.text) <= SHORT_LENGTH
         && !ends_sentence(&paragraph.text)
@@ -403,6 +487,11 @@ fn is_short(paragraph: &Paragraph) -> bool {
 fn ends_sentence(text: &str) -> bool {
     let text = text.trim_end_matches(|letter| unicode::is_mark(letter) || letter == ' ');
     text.ends_with(['.', '!', '。', '！'])
+}
+
+fn ends_with_colon(text: &str) -> bool {
+    text.trim_end_matches(|letter| unicode::is_mark(letter) || letter == ' ')
+        .ends_with([':', '：'])
 }
 
 /// Letters of a script that has small ones, without a small one.

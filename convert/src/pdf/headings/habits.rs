@@ -1,7 +1,7 @@
 //! Habits of a document against which its headings stand out: the space before its paragraphs, and
 //! whether its Chinese letters have bold fonts.
 
-use super::features::{Feature, PROSE_LENGTH, SHORT_LENGTH, flag, length};
+use super::features::{Feature, PROSE_LENGTH, SHORT_LENGTH, flag, is_short, length};
 use crate::escape::is_wide;
 use crate::pdf::blocks::Paragraph;
 
@@ -10,9 +10,17 @@ use crate::pdf::blocks::Paragraph;
 const MINIMUM_SPACES: usize = 3;
 const MINIMUM_SET_OFF: usize = 2;
 
+/// Spaces that are the same, as in `Surroundings`, and fewest others with the same one that tell
+/// what it stands for.
+const SAME_SPACE: f32 = 0.04;
+const MINIMUM_ALIKE: usize = 2;
+
 /// What is usual in a document.
 #[derive(Debug, Default)]
 pub(super) struct Habits {
+    /// The spaces before paragraphs, and behind them, each with whether the paragraph is short.
+    before: Spaces,
+    behind: Spaces,
     /// Space before paragraphs of running text, as in `Surroundings`.
     space: Option<f32>,
     /// Short texts that have other letters are bold or aslant, but no wide letter is.
@@ -23,13 +31,17 @@ impl Habits {
     /// Of the paragraphs of a document.
     pub(super) fn of<'a>(paragraphs: impl Iterator<Item = &'a Paragraph>) -> Self {
         let (mut spaces, mut set_off, mut wide_set_off) = (Vec::new(), 0, false);
+        let (mut before, mut behind) = (Vec::new(), Vec::new());
         for paragraph in paragraphs {
+            let (around, short) = (paragraph.around, is_short(paragraph));
+            before.extend(around.before.map(|space| (space, short)));
+            behind.extend(around.after.map(|space| (space, short)));
             let length = length(&paragraph.text);
             if length >= PROSE_LENGTH {
                 spaces.extend(paragraph.around.before);
             }
             if length <= SHORT_LENGTH {
-                set_off += usize::from(is_set_off(paragraph));
+                set_off += usize::from(is_set_off_but_wide(paragraph));
                 wide_set_off |= (paragraph.is_bold || paragraph.is_italic)
                     && paragraph.text.chars().any(is_wide);
             }
@@ -37,6 +49,8 @@ impl Habits {
         spaces.sort_by(f32::total_cmp);
         let is_known = spaces.len() >= MINIMUM_SPACES;
         Self {
+            before: Spaces::of(before),
+            behind: Spaces::of(behind),
             space: spaces.get(spaces.len() / 2).copied().filter(|_| is_known),
             lacks_bold: set_off >= MINIMUM_SET_OFF && !wide_set_off,
         }
@@ -48,7 +62,7 @@ impl Habits {
         paragraph: &Paragraph,
         text: &str,
         is_plain: bool,
-    ) -> [Feature; 6] {
+    ) -> [Feature; 10] {
         let relative = |space: Option<f32>| {
             let both = space.zip(self.space);
             both.map_or(0.0, |(own, usual)| own / usual - 1.0)
@@ -58,12 +72,20 @@ impl Habits {
         let if_plain = |value: f32| if is_plain { value } else { 0.0 };
         let is_other = |letter: char| letter.is_alphabetic() && !is_wide(letter);
         let is_all_wide = is_plain && !text.chars().any(is_other);
-        let is_but_wide = is_set_off(paragraph) && !paragraph.is_bold && !paragraph.is_italic;
+        let (around, short) = (paragraph.around, is_short(paragraph));
+        let before = self.before.share_of_short(around.before, short);
+        let behind = self.behind.share_of_short(around.after, short);
+        let is_but_wide =
+            is_set_off_but_wide(paragraph) && !paragraph.is_bold && !paragraph.is_italic;
         [
             ("more space before than paragraphs", more),
             ("less space behind than paragraphs", less),
             ("plain with more space before", if_plain(more)),
             ("plain with less space behind", if_plain(less)),
+            ("space before of short texts", before),
+            ("space behind of short texts", behind),
+            ("plain with space before of short texts", if_plain(before)),
+            ("plain with space behind of short texts", if_plain(behind)),
             ("bold or aslant but for wide letters", flag(is_but_wide)),
             (
                 "wide letters without a bold font",
@@ -73,7 +95,37 @@ impl Habits {
     }
 }
 
+/// Spaces of paragraphs in order, each with whether the paragraph is short.
+#[derive(Debug, Default)]
+struct Spaces(Vec<(f32, bool)>);
+
+impl Spaces {
+    fn of(mut spaces: Vec<(f32, bool)>) -> Self {
+        spaces.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        Self(spaces)
+    }
+
+    /// Of the other paragraphs with the same space the share of short ones; `short` is whether the
+    /// one that asks is. 0 where few are alike.
+    fn share_of_short(&self, space: Option<f32>, short: bool) -> f32 {
+        let Some(space) = space else { return 0.0 };
+        let first = self
+            .0
+            .partition_point(|(other, _)| *other < space - SAME_SPACE);
+        let end = self
+            .0
+            .partition_point(|(other, _)| *other <= space + SAME_SPACE);
+        let alike = self.0.get(first..end).unwrap_or_default();
+        let others = alike.len().saturating_sub(1);
+        if others < MINIMUM_ALIKE {
+            return 0.0;
+        }
+        let short_ones = alike.iter().filter(|(_, short)| *short).count();
+        (short_ones - usize::from(short)) as f32 / others as f32
+    }
+}
+
 /// Whether its letters but wide ones are bold or aslant.
-pub(super) fn is_set_off(paragraph: &Paragraph) -> bool {
+pub(super) fn is_set_off_but_wide(paragraph: &Paragraph) -> bool {
     paragraph.is_bold_but_wide || paragraph.is_italic_but_wide
 }

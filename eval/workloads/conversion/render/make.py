@@ -72,6 +72,7 @@ def main():
     parser.add_argument("--sources", type=int, default=60)
     parser.add_argument("--styles", type=int, default=4)
     parser.add_argument("--later", action="store_true", help="only the styles that came later")
+    parser.add_argument("--practice", action="store_true", help="of the part to look at, the styles that are only there to fit weights on")
     parser.add_argument("--renderer", action="append", help="only the styles of this one (chromium, weasyprint, typst, xelatex, libreoffice)")
     parser.add_argument("--part", choices=["look", "scored"], default="scored")
     parser.add_argument("--jobs", type=int, default=2)
@@ -79,6 +80,8 @@ def main():
     arguments.out = arguments.out.absolute()
     (arguments.out / arguments.part).mkdir(parents=True, exist_ok=True)
     styles = renderers.LOOK_STYLES if arguments.part == "look" else renderers.SCORED_STYLES
+    if arguments.practice and arguments.part == "look":
+        styles = list(renderers.PRACTICE_STYLES)
     if arguments.later:
         styles = [style for style in styles if style in renderers.LATER_STYLES]
     if arguments.renderer:

@@ -32,22 +32,35 @@ LATER = {
     "leaflet": {"page": "a5 landscape", "size": 9, "font": "sans", "headings": "colour", "head": False, "borders": "none"},
     "rtl": {"font": "sans", "direction": "rtl"},
 }
+# Looks that weights are fitted on and nothing is ever scored on: headings that little sets off.
+PRACTICE = {
+    "essay": {"size": 11, "headings": "regular", "borders": "rows"},
+    "memo": {"size": 10, "headings": "flush", "font": "sans", "borders": "none", "head": False},
+    "brief": {"page": "letter", "size": 10, "headings": "spaced", "borders": "none", "justify": True},
+    "booklet": {"page": "a5", "size": 9, "headings": "other", "borders": "rows", "justify": True},
+    "twin": {"columns": 2, "size": 9.5, "headings": "upper", "borders": "none"},
+    "folio": {"page": "a4 landscape", "columns": 2, "headings": "slanted", "font": "sans", "head": "outer", "numbered": True},
+}
 FIRST_STYLES = {f"{renderer}-{look}": (renderer, PLAIN | values) for look, values in LOOKS.items() for renderer in ("chromium", "typst")}
 LATER_STYLES = {f"weasyprint-{look}": ("weasyprint", PLAIN | values) for look, values in (LOOKS | LATER).items()}
 LATER_STYLES |= {f"{renderer}-{look}": (renderer, PLAIN | values) for look, values in LATER.items() for renderer in ("chromium", "typst")}
 LATER_STYLES |= {f"{renderer}-{look}": (renderer, PLAIN | values) for renderer in ("xelatex", "libreoffice") for look, values in (LOOKS | LATER).items() if look != "rtl"}
-STYLES = FIRST_STYLES | LATER_STYLES
+PRACTICE_STYLES = {f"{renderer}-{look}": (renderer, PLAIN | values) for renderer in ("chromium", "weasyprint", "typst") for look, values in PRACTICE.items()}
+STYLES = FIRST_STYLES | LATER_STYLES | PRACTICE_STYLES
 
 
 def may_be_looked_at(style):
     if style in FIRST_STYLES:
         return style in ("chromium-report", "typst-flat", "chromium-small", "typst-columns")
+    if style in PRACTICE_STYLES:
+        return True
     return hashlib.sha256(style.encode()).digest()[0] % 3 == 0
 
 
 # The look at parts and the scored ones share no style.
 LOOK_STYLES = [style for style in STYLES if may_be_looked_at(style)]
 SCORED_STYLES = [style for style in STYLES if style not in LOOK_STYLES]
+LOOK_STYLES = [style for style in LOOK_STYLES if style not in PRACTICE_STYLES]
 CJK = "WenQuanYi Zen Hei"
 PROGRAMS = {"xelatex": xelatex, "libreoffice": libreoffice}
 RUNNING = "Running head of the yearbook"
@@ -95,6 +108,12 @@ HTML_HEADINGS = {
     "colour": "h1,h2,h3,h4,h5,h6{font-weight:normal;color:#06a;font-size:1.15em}h1{font-size:1.5em}",
     "capitals": "h1,h2,h3,h4,h5,h6{font-variant:small-caps;font-weight:normal;font-size:1.2em}h1{font-size:1.6em}",
     "italic": "h1,h2,h3,h4,h5,h6{font-size:1em;font-style:italic;margin:1.2em 0 .4em}h1{font-size:1.2em;font-style:normal}h3{font-weight:normal}",
+    "regular": "h1,h2,h3,h4,h5,h6{font-weight:normal;font-size:1.15em}h1{font-size:1.4em}",
+    "flush": "h1,h2,h3,h4,h5,h6{font-size:1em;margin:1.4em 0 .1em}p{margin:.1em 0 .7em}",
+    "spaced": "h1,h2,h3,h4,h5,h6{font-size:1em;font-weight:normal;margin:1.8em 0 .8em}h1{font-size:1.3em}",
+    "other": "h1,h2,h3,h4,h5,h6{font-family:'DejaVu Sans','WenQuanYi Zen Hei';font-size:1em;font-weight:normal;margin:1.3em 0 .5em}",
+    "upper": "h1,h2,h3,h4,h5,h6{font-size:.95em;text-transform:uppercase;margin:1em 0 .4em}h1{font-size:1.25em}",
+    "slanted": "h1,h2,h3,h4,h5,h6{font-size:1.1em;font-weight:normal;font-style:italic}h1{font-size:1.35em}",
     "centred": "h1,h2{text-align:center;text-transform:uppercase;font-size:1em}h1{font-size:1.3em}h3{font-size:1em}",
 }
 HTML_BORDERS = {"all": "td,th{border:1px solid #000}", "rows": "tr{border-bottom:1px solid #000}", "none": ""}
@@ -187,6 +206,12 @@ def typst_source(blocks, title, look):
         "colour": "#show heading: set text(weight: \"regular\", fill: rgb(\"#0066aa\"))",
         "capitals": "#show heading: it => smallcaps(text(weight: \"regular\", it))",
         "italic": f"#show heading: set text(size: {look['size']}pt, style: \"italic\")",
+        "regular": "#show heading: set text(weight: \"regular\", size: 1.15em)",
+        "flush": f"#show heading: set text(size: {look['size']}pt)\n#show heading: set block(above: 1.4em, below: 0.5em)",
+        "spaced": f"#show heading: set text(size: {look['size']}pt, weight: \"regular\")\n#show heading: set block(above: 2em, below: 1.4em)",
+        "other": f"#show heading: set text(size: {look['size']}pt, weight: \"regular\", font: (\"DejaVu Sans\", \"{CJK}\"))\n#show heading: set block(above: 1.6em, below: 1em)",
+        "upper": f"#show heading: it => upper(it)\n#show heading: set text(size: {look['size'] * 0.95}pt)",
+        "slanted": "#show heading: set text(weight: \"regular\", style: \"italic\", size: 1.1em)",
         "centred": "#show heading.where(level: 1): set align(center)\n#show heading.where(level: 2): set align(center)\n"
                    f"#show heading: set text(size: {look['size']}pt)",
     }[look["headings"]]
