@@ -434,7 +434,7 @@ impl Stage for EmbedStage {
             let outputs =
                 Outputs::of(&input.record, NEXT, (self.clock)()).for_generation(&generation.name);
             return Ok(outputs
-                .remove(document_id, message::version(&input.record))
+                .remove(document_id, message::version(&input.record)?)
                 .done());
         };
         let work = EmbedWork {

@@ -166,7 +166,9 @@ impl Repair {
             if !wanted.contains_key(document_id) {
                 return;
             }
-            let version = message::version(&stored.record);
+            let Ok(version) = message::version(&stored.record) else {
+                return;
+            };
             let is_deletion = stored.record.value.is_none();
             let found = Newest {
                 version,

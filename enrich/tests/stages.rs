@@ -299,7 +299,7 @@ async fn tombstones_and_broken_records() {
             (outputs.len(), outputs[0].topic, &outputs[0].record.value),
             (1, topic, &None)
         );
-        assert_eq!(message::version(&outputs[0].record), 9);
+        assert_eq!(message::version(&outputs[0].record).unwrap(), 9);
         let mut broken = tombstone.clone();
         broken.record.value = Some(Bytes::from_static(b"{"));
         assert_eq!(

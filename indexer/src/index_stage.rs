@@ -296,7 +296,7 @@ impl Stage for IndexStage {
     async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
         let (document_id, version) = (
             message::document_id(&input.record)?,
-            message::version(&input.record),
+            message::version(&input.record)?,
         );
         let embedded = message::decode::<EmbeddedDocument>(&input.record)?;
         let Some(target) = self.target(input).await? else {

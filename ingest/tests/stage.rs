@@ -239,7 +239,7 @@ async fn a_document_is_reported_and_passed_on() {
         clean.metadata.get("path").map(String::as_str),
         Some("x / y")
     );
-    assert_eq!(message::version(&outputs[1].record), 42);
+    assert_eq!(message::version(&outputs[1].record).unwrap(), 42);
     assert_eq!(
         run(&input).await.unwrap(),
         outputs,
@@ -432,7 +432,7 @@ async fn a_tombstone_passes_on_with_its_version() {
     );
     assert_eq!(
         (
-            message::version(&outputs[2].record),
+            message::version(&outputs[2].record).unwrap(),
             message::document_id(&outputs[2].record).unwrap()
         ),
         (9, "d")
@@ -464,7 +464,7 @@ async fn an_empty_document_is_skipped_and_its_older_version_removed() {
         (
             outputs[2].topic,
             outputs[2].record.value.as_ref(),
-            message::version(&outputs[2].record)
+            message::version(&outputs[2].record).unwrap()
         ),
         (Topic::DocumentsClean, None, 5)
     );

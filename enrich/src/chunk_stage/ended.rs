@@ -34,7 +34,7 @@ impl ChunkWork {
     /// Takes the chunks of a deleted document away.
     pub(super) fn removed(&self, input: &StoredRecord) -> Result<Vec<Output>> {
         let document_id = message::document_id(&input.record)?;
-        let version = message::version(&input.record);
+        let version = message::version(&input.record)?;
         let outputs = self.begun(input);
         Ok(outputs.remove(document_id, version).done())
     }

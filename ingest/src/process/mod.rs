@@ -371,7 +371,7 @@ impl Stage for IngestStage {
         let key = message::document_id(record)?;
         id::check_document_id(key)?;
         if record.value.is_none() {
-            let version = message::version(record);
+            let version = message::version(record)?;
             self.check_version(key, version)?;
             self.gate.pass(key, version);
             let now_ms = (self.clock)();

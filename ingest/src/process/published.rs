@@ -59,7 +59,10 @@ pub(super) fn published(record: &Record, key: &str) -> Result<Published> {
         return Err(Error::new(ErrorKind::Invalid, format!("record key `{}` is not {what} `{}`", shown(key), shown(&document_id)))
             .with_hint("use the document id as the record's key: it keeps the changes of one document in order"));
     }
-    let version = event.version.unwrap_or_else(|| message::version(record));
+    let version = match event.version {
+        Some(version) => version,
+        None => message::version(record)?,
+    };
     Ok(Published {
         event,
         document_id,

@@ -99,12 +99,28 @@ pub fn decode<T: DeserializeOwned>(record: &Record) -> Result<Option<T>, Error> 
     })
 }
 
-/// The document version that a record is about: its header, else its timestamp.
-pub fn version(record: &Record) -> u64 {
-    let stated = record
-        .header(event::DOCUMENT_VERSION)
-        .and_then(|text| text.parse().ok());
-    stated.unwrap_or_else(|| u64::try_from(record.timestamp_ms).unwrap_or(0))
+/// The document version that a record is about: its header, else its timestamp. `Invalid` for a
+/// header that is no number: the timestamp would be newer than what the producer counts.
+pub fn version(record: &Record) -> Result<u64, Error> {
+    let name = event::DOCUMENT_VERSION;
+    let Some((_, stated)) = record.headers.iter().find(|(other, _)| other == name) else {
+        return Ok(time_as_version(record));
+    };
+    let number = std::str::from_utf8(stated).ok();
+    number
+        .and_then(|number| number.parse().ok())
+        .ok_or_else(|| {
+            let shown: String = String::from_utf8_lossy(stated).chars().take(40).collect();
+            let what = format!("header {name} is `{shown}`, no version");
+            Error::new(ErrorKind::Invalid, what).with_hint(
+                "a version is a whole number in decimal digits; without the header it is the time of the record",
+            )
+        })
+}
+
+/// The time of a record as the version of what it says.
+pub fn time_as_version(record: &Record) -> u64 {
+    u64::try_from(record.timestamp_ms).unwrap_or(0)
 }
 
 /// The key as a document id.

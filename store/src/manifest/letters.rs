@@ -235,7 +235,9 @@ impl Letters {
             bytes: letter.bytes,
         };
         self.remove(id);
-        if id.topic == Topic::DocumentsRaw && !self.is_newest(id, &packed) {
+        // What has no key is of no document, and stands for itself.
+        let is_of_a_document = id.topic == Topic::DocumentsRaw && !packed.document_id.is_empty();
+        if is_of_a_document && !self.is_newest(id, &packed) {
             let of = (packed.document_id, packed.at_ms);
             self.superseded.insert(id, of);
             return;

@@ -122,7 +122,9 @@ fn readable_header(input: &StoredRecord, document_id: &str) -> DocumentHeader {
     let version = body.get("version").and_then(|version| version.as_u64());
     DocumentHeader {
         document_id: document_id.to_owned(),
-        version: version.unwrap_or_else(|| message::version(&input.record)),
+        version: version
+            .or_else(|| message::version(&input.record).ok())
+            .unwrap_or_else(|| message::time_as_version(&input.record)),
         source: text("source", limits::SOURCE_BYTES),
         source_path: text("source_path", limits::SOURCE_PATH_BYTES),
         title: text("title", limits::TITLE_BYTES),

@@ -86,10 +86,8 @@ impl Shared {
     fn topic(&self, name: &str) -> Result<Arc<Topic>> {
         let topic = read(&self.topics).get(name).cloned();
         topic.ok_or_else(|| {
-            Error::new(
-                ErrorKind::NotFound,
-                format!("the event log has no topic `{name}`"),
-            )
+            let what = format!("the event log has no topic `{name}`");
+            Error::new(ErrorKind::NotFound, what).of_environment()
         })
     }
 

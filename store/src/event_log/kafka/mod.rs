@@ -251,11 +251,14 @@ fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
+/// Whoever deleted it is to blame, not what was to be written or read.
 fn no_topic(topic: &str) -> Error {
-    Error::new(
-        ErrorKind::NotFound,
-        format!("kafka has no topic `{topic:.300}`"),
-    )
+    let what = format!("kafka has no topic `{topic:.300}`");
+    Error::new(ErrorKind::NotFound, what)
+        .of_environment()
+        .with_hint(
+            "a start makes topics that are missing; what was in this one has to be published again",
+        )
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
