@@ -135,6 +135,10 @@ fn ended(build: &ReindexProgress) -> String {
         .map(|reason| format!(": {reason}"))
         .unwrap_or_default();
     match report.state {
+        ReindexState::Promoted if report.previous.is_empty() => format!(
+            "queries go to {} ({} documents), which takes the place of an index that was gone",
+            report.generation, build.documents_done
+        ),
         ReindexState::Promoted => format!(
             "queries go to {} ({} documents); `tributary knowledge-sets reindex --rollback` goes back to {}",
             report.generation, build.documents_done, report.previous

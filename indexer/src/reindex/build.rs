@@ -68,6 +68,16 @@ pub struct ReindexStage {
     shutdown: CancellationToken,
 }
 
+/// How far the replay of the log into a generation came.
+enum Replay {
+    /// All of it is there.
+    Whole,
+    /// The request has ended meanwhile.
+    Ended,
+    /// The generation is gone.
+    Lost,
+}
+
 /// What a look at a build found.
 enum Progress {
     /// All is there.
@@ -215,6 +225,8 @@ impl ReindexStage {
         self.report(request, ReindexState::Building, &name, "", None)
             .await?;
         if left.is_empty() {
+            // One that was begun and lost, too, has left positions behind.
+            drop_generation(&self.topics, &self.index, &self.generations, &name).await?;
             let settings = self.builder.settings(request, None).await?;
             self.create(&name, &settings).await?;
         }
@@ -227,11 +239,11 @@ impl ReindexStage {
 
     /// Waits until all that was in the log is in a generation that serves already.
     async fn fill(&self, request: &ReindexRequest, name: &str) -> Result<()> {
-        self.replayed(request, name).await?;
-        if self.has_ended(request).await? {
-            return Ok(());
+        match self.replayed(request, name).await? {
+            Replay::Whole => self.promoted(request, name, "").await,
+            Replay::Ended => Ok(()),
+            Replay::Lost => Err(lost(name)),
         }
-        self.promoted(request, name, "").await
     }
 
     async fn create(&self, name: &str, settings: &IndexSettings) -> Result<()> {
@@ -259,7 +271,14 @@ impl ReindexStage {
     async fn complete(&self, request: &ReindexRequest, name: &str, previous: &str) -> Result<()> {
         let mut is_blocked = false;
         loop {
-            self.replayed(request, name).await?;
+            match self.replayed(request, name).await? {
+                Replay::Whole => {}
+                Replay::Ended => {
+                    return drop_generation(&self.topics, &self.index, &self.generations, name)
+                        .await;
+                }
+                Replay::Lost => return self.give_up_lost(request, name, previous).await,
+            }
             if self.has_ended(request).await? {
                 return drop_generation(&self.topics, &self.index, &self.generations, name).await;
             }
@@ -307,6 +326,20 @@ impl ReindexStage {
         Ok(())
     }
 
+    /// The new generation was deleted while it was filled: the request ends, and can be made again.
+    /// Its name does not come again, as records for it are still on their way.
+    async fn give_up_lost(
+        &self,
+        request: &ReindexRequest,
+        name: &str,
+        previous: &str,
+    ) -> Result<()> {
+        drop_generation(&self.topics, &self.index, &self.generations, name).await?;
+        let reason = format!("{}; ask for it again", lost(name));
+        self.report(request, ReindexState::Failed, name, previous, Some(reason))
+            .await
+    }
+
     /// Reports what is found since queries go to this generation, and then that they do.
     async fn promoted(&self, request: &ReindexRequest, name: &str, previous: &str) -> Result<()> {
         let now_ms = (self.clock)();
@@ -317,7 +350,7 @@ impl ReindexStage {
 
     /// Waits until all that was in the log has gone through the generation's stages, and those
     /// published meanwhile are no longer many.
-    async fn replayed(&self, request: &ReindexRequest, name: &str) -> Result<()> {
+    async fn replayed(&self, request: &ReindexRequest, name: &str) -> Result<Replay> {
         let group = chunk_group(name);
         let steps = [
             (Topic::DocumentsClean, group.as_str()),
@@ -335,7 +368,10 @@ impl ReindexStage {
                     .collect();
                 while !self.reached(topic, group, &goal).await? {
                     if self.has_ended(request).await? {
-                        return Ok(());
+                        return Ok(Replay::Ended);
+                    }
+                    if self.is_lost(name).await? {
+                        return Ok(Replay::Lost);
                     }
                     self.pause(LOOK_PAUSE).await?;
                 }
@@ -350,7 +386,34 @@ impl ReindexStage {
                 break;
             }
         }
-        Ok(())
+        match self.is_lost(name).await? {
+            true => Ok(Replay::Lost),
+            false => Ok(Replay::Whole),
+        }
+    }
+
+    /// Whether the generation was deleted by somebody. `Unavailable` where none serves any more: the
+    /// stage `index` waits for one, and the request comes again and makes this one serve.
+    async fn is_lost(&self, name: &str) -> Result<bool> {
+        if self.generations.serving().is_some() && self.is_known(name) {
+            return Ok(false);
+        }
+        let generations = self.generations.refresh().await?;
+        if !self.is_known(name) {
+            return Ok(true);
+        }
+        match generations.iter().any(|generation| generation.serving) {
+            true => Ok(false),
+            false => Err(Error::new(
+                ErrorKind::Unavailable,
+                "the generation that serves queries is gone",
+            )),
+        }
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        let known = self.generations.current();
+        known.iter().any(|generation| generation.name == name)
     }
 
     async fn reached(&self, topic: Topic, group: &str, goal: &BTreeMap<u32, u64>) -> Result<bool> {
@@ -439,6 +502,11 @@ fn ended(builds: &[Build], request: &ReindexRequest) -> bool {
     builds.iter().any(|build| {
         build.request.request_id == request.request_id && build.report.state.is_final()
     })
+}
+
+fn lost(name: &str) -> Error {
+    let what = format!("generation `{name}` was deleted while it was built");
+    Error::new(ErrorKind::Unavailable, what)
 }
 
 /// Whether the generation serves while it is filled for this request, as there was none before it.
