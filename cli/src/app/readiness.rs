@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use tokio::sync::Mutex;
 use tributary_convert::isolation::ConversionPool;
+use tributary_enrich::Catalog;
 use tributary_models::chat::ChatModels;
 use tributary_query_api::readiness::{Check, ReadinessProbe};
 use tributary_retrieval::{MissingDocuments, SharedServing};
@@ -52,6 +53,7 @@ pub struct Readiness {
     embedded: Vec<&'static str>,
     minimum_free_bytes: u64,
     answers_queries: bool,
+    knowledge_sets: Arc<Catalog>,
     /// Stages that nobody runs.
     left_out: Vec<String>,
     /// Where documents are converted.
@@ -76,6 +78,7 @@ impl Readiness {
             minimum_free_bytes: config.store.minimum_free_bytes,
             answers_queries: services.contains(&Service::Query),
             left_out: left_out(config, services),
+            knowledge_sets: Arc::clone(&parts.knowledge_sets),
             conversion: services
                 .contains(&Service::Ingest)
                 .then(|| Arc::clone(&parts.conversion)),
@@ -151,7 +154,8 @@ impl Readiness {
         ];
         let chat = chat(&self.chat, &self.work, self.documents_waiting);
         let services = external_steps(&self.services);
-        let optional = [chat, services, conversion].into_iter().flatten();
+        let sets = unread_sets(self.knowledge_sets.unread());
+        let optional = [chat, services, conversion, sets].into_iter().flatten();
         others.into_iter().chain(optional).collect()
     }
 
@@ -201,6 +205,16 @@ impl ReadinessProbe for Readiness {
         *last = Some((Instant::now(), checks.clone()));
         checks
     }
+}
+
+/// Where what was applied last cannot be read, documents are tagged by older rules.
+fn unread_sets(unread: Option<String>) -> Option<Check> {
+    unread.map(|what| Check {
+        name: "knowledge_sets".to_owned(),
+        ok: false,
+        detail: format!("what was applied last cannot be read, older rules hold: {what}"),
+        hint: Some("apply the sets again: `tributary knowledge-sets apply FILE`".to_owned()),
+    })
 }
 
 /// An index that lacks documents answers with those that it has.
