@@ -485,6 +485,23 @@ mod tests {
     }
 
     #[test]
+    fn letters_of_records_without_a_key_stand_for_themselves() {
+        let mut letters = letters(&[]);
+        for offset in [1, 2, 4] {
+            let mut letter = letter(offset, 40);
+            for (name, value) in &mut letter.record.headers {
+                if name == header::KEY {
+                    *value = Bytes::new();
+                }
+            }
+            letters.apply(&letter);
+        }
+        let shown = letters.page(None, 9, &LetterFilter::default()).0;
+        assert_eq!(shown.len(), 3, "{shown:?}");
+        assert!(shown.iter().all(|letter| letter.document_id.is_empty()));
+    }
+
+    #[test]
     fn a_resolved_letter_is_gone_and_may_come_again() {
         let mut letters = letters(&[10, 20]);
         letters.apply(&resolution(0));
