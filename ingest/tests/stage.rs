@@ -240,6 +240,14 @@ async fn a_document_is_reported_and_passed_on() {
         Some("x / y")
     );
     assert_eq!(message::version(&outputs[1].record).unwrap(), 42);
+    let mut unreadable = outputs[1].record.clone();
+    for (name, value) in &mut unreadable.headers {
+        if name == event::DOCUMENT_VERSION {
+            *value = "9x".into();
+        }
+    }
+    let refused = message::version(&unreadable).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Invalid, "{refused}");
     assert_eq!(
         run(&input).await.unwrap(),
         outputs,
