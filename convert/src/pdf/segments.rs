@@ -1,6 +1,8 @@
 //! Characters to segments: runs of text on one line without a wide gap. Segments are what the
 //! layout moves about.
 
+use std::ops::Range;
+
 use super::characters::{Character, Glyph, Style};
 use super::cuts::{self, Cut};
 use super::direction;
@@ -24,6 +26,9 @@ const LABEL_GAP: f32 = 0.55;
 /// between two of them is.
 const SPACED_LETTERS: usize = 5;
 const SPACED_WORD_GAP: f32 = 1.6;
+
+/// Size of small capitals, relative to the capitals that they stand among.
+const SMALL_CAPITALS: Range<f32> = 0.65..0.92;
 
 /// The font of the wide characters of a run of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -196,7 +201,7 @@ struct Builder {
     owed: Owed,
     link: Option<u16>,
     /// Sizes of its letters with their numbers, in order of appearance.
-    sizes: Vec<(f32, usize)>,
+    sizes: Vec<LettersOfSize>,
     /// Characters up to the first space, and those of them that are guessed.
     first_word: usize,
     guessed_start: usize,
@@ -349,17 +354,26 @@ impl Builder {
             self.guessed_start += usize::from(character.is_guessed);
         }
         self.guessed += usize::from(character.is_guessed);
-        self.count_size(character.style.size);
+        self.count_size(character);
     }
 
-    fn count_size(&mut self, size: f32) {
-        let known = self
+    fn count_size(&mut self, character: &Character) {
+        let size = character.style.size;
+        let at = self
             .sizes
-            .iter_mut()
-            .find(|(known, _)| (known - size).abs() < 0.2);
-        match known {
-            Some((_, count)) => *count += 1,
-            None => self.sizes.push((size, 1)),
+            .iter()
+            .position(|known| (known.size - size).abs() < 0.2);
+        let at = at.unwrap_or_else(|| {
+            self.sizes.push(LettersOfSize {
+                size,
+                ..LettersOfSize::default()
+            });
+            self.sizes.len() - 1
+        });
+        if let Some(known) = self.sizes.get_mut(at) {
+            known.characters += 1;
+            known.small |= character.value.is_lowercase();
+            known.capital |= character.value.is_uppercase();
         }
     }
 
@@ -387,11 +401,7 @@ impl Builder {
             segment.text = unspaced(&segment.text, &self.letter_gaps);
             segment.cuts.clear();
         }
-        segment.size = self
-            .sizes
-            .iter()
-            .max_by_key(|(_, count)| *count)
-            .map_or(10.0, |(size, _)| *size);
+        segment.size = usual_size(&self.sizes);
         // Signs of a font without Unicode values before readable text are bullets.
         if self.first_word <= 2
             && self.guessed_start == self.first_word
@@ -403,6 +413,34 @@ impl Builder {
         }
         Some(segment)
     }
+}
+
+/// Characters of one size in a segment.
+#[derive(Clone, Copy, Debug, Default)]
+struct LettersOfSize {
+    size: f32,
+    characters: usize,
+    /// Whether there are small letters among them, and capitals.
+    small: bool,
+    capital: bool,
+}
+
+/// The size of most characters. Small capitals are as large as the capitals that they stand among:
+/// programs draw them as capitals of a smaller size.
+fn usual_size(sizes: &[LettersOfSize]) -> f32 {
+    let Some(most) = sizes.iter().max_by_key(|size| size.characters) else {
+        return 10.0;
+    };
+    let are_capitals_of = |other: &&LettersOfSize| {
+        other.capital
+            && !other.small
+            && most.small != most.capital
+            && SMALL_CAPITALS.contains(&(most.size / other.size))
+    };
+    sizes
+        .iter()
+        .find(are_capitals_of)
+        .map_or(most.size, |capitals| capitals.size)
 }
 
 /// The letters of a spaced text without the spaces between them, where no gap is much wider than

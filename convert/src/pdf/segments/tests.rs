@@ -147,3 +147,23 @@ fn ligatures_keep_their_order() {
     }
     assert_eq!(texts(&line), ["\u{644}\u{627}\u{62D}"]);
 }
+
+#[test]
+fn small_capitals_are_as_large_as_their_capitals() {
+    // Programs draw small letters as capitals of a smaller size; a small sign beside text is no such.
+    let size_of = |text: &str, small: fn(char) -> bool| {
+        let mut glyphs = glyphs(text, 5.0);
+        for glyph in &mut glyphs {
+            if let Glyph::Drawn(character) = glyph
+                && small(character.value)
+            {
+                character.style.size = 7.0;
+            }
+        }
+        let found = build(&glyphs, Some(0), &Rules::default());
+        found.first().map(|segment| segment.size)
+    };
+    assert_eq!(size_of("First", char::is_lowercase), Some(10.0));
+    assert_eq!(size_of("FIRST", |letter| letter != 'F'), Some(10.0));
+    assert_eq!(size_of("ab123456", |sign| sign.is_ascii_digit()), Some(7.0));
+}
