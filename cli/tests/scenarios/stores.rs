@@ -96,24 +96,28 @@ impl Stores {
             })
     }
 
-    /// Deletes all indexes that are there, as somebody does who has the right to.
-    pub fn delete_indexes(&self) {
+    /// The names of the indexes that are there; none where they are embedded.
+    pub fn indexes(&self) -> Vec<String> {
         let Some(url) = &self.elasticsearch else {
-            return;
+            return Vec::new();
         };
-        let Ok(mut answer) = ureq::get(format!(
-            "{url}/{}*/_settings?expand_wildcards=all",
-            self.prefix
-        ))
-        .call() else {
-            return;
+        let prefix = &self.prefix;
+        let all = format!("{url}/{prefix}*/_settings?expand_wildcards=all");
+        let Ok(mut answer) = ureq::get(all).call() else {
+            return Vec::new();
         };
-        let Ok(Value::Object(indexes)) = answer.body_mut().read_json::<Value>() else {
-            return;
-        };
-        for name in indexes.keys() {
-            if let Err(error) = ureq::delete(format!("{url}/{name}")).call() {
-                eprintln!("{name} was not removed: {error}");
+        match answer.body_mut().read_json::<Value>() {
+            Ok(Value::Object(indexes)) => indexes.keys().cloned().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Deletes them, as somebody does who has the right to.
+    pub fn delete(&self, indexes: &[String]) {
+        let url = self.elasticsearch.iter();
+        for place in url.flat_map(|url| indexes.iter().map(move |name| format!("{url}/{name}"))) {
+            if let Err(error) = ureq::delete(&place).call() {
+                eprintln!("{place} was not removed: {error}");
             }
         }
     }
@@ -122,7 +126,7 @@ impl Stores {
 impl Drop for Stores {
     /// The indexes go; what is in the log costs little.
     fn drop(&mut self) {
-        self.delete_indexes();
+        self.delete(&self.indexes());
     }
 }
 
