@@ -94,8 +94,10 @@ fn verdict(found: &Reconciliation) -> String {
     .map(|(count, what)| format!("{count} {what}"))
     .collect();
     let waiting = format!(
-        "{} in flight, {} records waiting: wait, and ask again (`tributary documents list` says what each is at, and `--wait-seconds N` here waits longer)",
-        found.in_flight, found.waiting_records
+        "{} in flight, {} records waiting: wait, and ask again (`tributary documents list` says what each is at, and `--wait-seconds N` here waits longer){}",
+        found.in_flight,
+        found.waiting_records,
+        if_it_stays(found)
     );
     match (wrong.is_empty(), is_moving(found)) {
         (true, _) => format!("not yet: {waiting}"),
@@ -104,6 +106,16 @@ fn verdict(found: &Reconciliation) -> String {
             "NOT ok: {} (`tributary doctor --verify` looks for damage; publishing a document again brings it back)",
             wrong.join(", ")
         ),
+    }
+}
+
+/// Nothing comes of documents on their way of which no record waits any more.
+fn if_it_stays(found: &Reconciliation) -> &'static str {
+    match found.in_flight > 0 && found.waiting_records == 0 {
+        true => {
+            "; if it stays so, their records were passed over or removed from the log: `tributary knowledge-sets reindex --all` sends again what the log has, publishing brings back the rest"
+        }
+        false => "",
     }
 }
 
@@ -119,6 +131,12 @@ mod tests {
             ..Reconciliation::default()
         };
         assert!(verdict(&moving).starts_with("not yet: 86 in flight, 0 records waiting: wait"));
+        assert!(verdict(&moving).contains("if it stays so"));
+        let waiting = Reconciliation {
+            waiting_records: 3,
+            ..moving.clone()
+        };
+        assert!(!verdict(&waiting).contains("if it stays so"));
         let lost = Reconciliation {
             missing: vec!["d".into()],
             ..moving.clone()
