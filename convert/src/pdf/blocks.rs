@@ -243,7 +243,10 @@ impl Region {
         {
             return true;
         }
-        let is_beside = line.area.left > last.area.right || line.area.right < last.area.left;
+        // The last characters of a paragraph may have room below the indent of its first line.
+        let is_below_indent = open_lines.len() == 1 && !self.has_room(last, line);
+        let is_beside = line.area.left > last.area.right
+            || (line.area.right < last.area.left && !is_below_indent);
         if is_beside || lists::has_leader(&last.text) || opens_item(line, last, open_lines) {
             return true;
         }

@@ -48,6 +48,9 @@ const REPEATED: usize = 3;
 const CENTRED_MARGIN: f32 = 0.06;
 const CENTRED_DIFFERENCE: f32 = 0.02;
 
+/// The feature of what is drawn as the running text is.
+const PLAIN: &str = "plain";
+
 /// A number that speaks for or against a heading, with its name.
 pub(super) type Feature = (&'static str, f32);
 
@@ -160,14 +163,14 @@ impl<'a> Document<'a> {
         features.extend(of_looks(paragraph, &text, statistics));
         // Text that nothing sets off, with nothing around it, is just short.
         let is_alone = paragraph.around.before.is_none() && paragraph.around.after.is_none();
-        if is_alone && features.contains(&("plain", 1.0)) {
+        if is_alone && features.contains(&(PLAIN, 1.0)) {
             return None;
         }
         features.extend(of_text(&text, paragraph));
         features.extend(of_place(paragraph, self.is_large(candidate)));
         features.extend(self.of_neighbours(candidate));
         features.extend(self.of_document(candidate, &text));
-        let is_plain = features.contains(&("plain", 1.0));
+        let is_plain = features.contains(&(PLAIN, 1.0));
         features.extend(self.habits.features(paragraph, &text, is_plain));
         // Nor is what stands among paragraphs as they do.
         let is_among = |(name, value): &Feature| match *name {
@@ -178,12 +181,8 @@ impl<'a> Document<'a> {
             return None;
         }
         features.push((
-            "plain where nothing is set off",
-            flag(is_plain && self.set_off < SET_OFF),
-        ));
-        features.push((
-            "length of plain ones",
-            if is_plain { scaled(length(&text)) } else { 0.0 },
+            "nothing is set off in the document",
+            flag(self.set_off < SET_OFF),
         ));
         Some(features)
     }
@@ -193,9 +192,12 @@ impl<'a> Document<'a> {
         let Some(features) = self.features(candidate) else {
             return false;
         };
-        let weighed = features.iter().zip(WEIGHTS);
+        // Other things tell a heading that is drawn as the text is.
+        let is_plain = features.contains(&(PLAIN, 1.0));
+        let weight = |(_, set_off, plain)| if is_plain { plain } else { set_off };
+        let weighed = features.iter().zip(WEIGHTS.map(weight));
         weighed
-            .map(|((_, value), (_, weight))| value * weight)
+            .map(|((_, value), weight)| value * weight)
             .sum::<f32>()
             > 0.0
     }
@@ -343,7 +345,7 @@ fn is_plain(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> bool 
 }
 
 /// Size, weight and colour against the running text.
-fn of_looks(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> [Feature; 13] {
+fn of_looks(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> [Feature; 11] {
     let looks = Looks::of(paragraph, text, statistics);
     let is_plain = looks.is_plain(paragraph);
     let Looks {
@@ -353,8 +355,6 @@ fn of_looks(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> [Feat
         is_coloured,
         is_capitals,
     } = looks;
-    let depth = number_depth(text);
-    let space = paragraph.around.before.unwrap_or(1.0) - 1.0;
     [
         ("larger", size.clamp(0.0, 0.7)),
         ("large", flag(size >= LARGE.ln())),
@@ -372,12 +372,7 @@ fn of_looks(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> [Feat
         ("italic", flag(is_italic)),
         ("coloured", flag(is_coloured)),
         ("capitals", flag(is_capitals)),
-        ("plain", flag(is_plain)),
-        ("plain with a number", flag(is_plain && depth > 0)),
-        (
-            "plain with space",
-            if is_plain { space.clamp(0.0, 1.0) } else { 0.0 },
-        ),
+        (PLAIN, flag(is_plain)),
         ("other font", flag(paragraph.font != statistics.font)),
     ]
 }

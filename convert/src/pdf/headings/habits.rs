@@ -62,14 +62,13 @@ impl Habits {
         paragraph: &Paragraph,
         text: &str,
         is_plain: bool,
-    ) -> [Feature; 10] {
+    ) -> [Feature; 6] {
         let relative = |space: Option<f32>| {
             let both = space.zip(self.space);
             both.map_or(0.0, |(own, usual)| own / usual - 1.0)
         };
         let more = relative(paragraph.around.before).clamp(-0.5, 1.0);
         let less = -relative(paragraph.around.after).clamp(-0.5, 1.0);
-        let if_plain = |value: f32| if is_plain { value } else { 0.0 };
         let is_other = |letter: char| letter.is_alphabetic() && !is_wide(letter);
         let is_all_wide = is_plain && !text.chars().any(is_other);
         let (around, short) = (paragraph.around, is_short(paragraph));
@@ -80,12 +79,8 @@ impl Habits {
         [
             ("more space before than paragraphs", more),
             ("less space behind than paragraphs", less),
-            ("plain with more space before", if_plain(more)),
-            ("plain with less space behind", if_plain(less)),
             ("space before of short texts", before),
             ("space behind of short texts", behind),
-            ("plain with space before of short texts", if_plain(before)),
-            ("plain with space behind of short texts", if_plain(behind)),
             ("bold or aslant but for wide letters", flag(is_but_wide)),
             (
                 "wide letters without a bold font",

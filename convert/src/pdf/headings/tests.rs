@@ -193,7 +193,7 @@ fn weights_and_features_have_the_same_names() {
         .flatten()
         .map(|(name, _)| name)
         .collect();
-    assert_eq!(names, weights::WEIGHTS.map(|(name, _)| name));
+    assert_eq!(names, weights::WEIGHTS.map(|(name, ..)| name));
 }
 
 /// What a line between paragraphs looks like, and whether it is a heading.

@@ -22,8 +22,14 @@ from sources import plain
 
 PENALTY = 3.0
 
-# What never speaks against a heading, whatever a sample says.
-FOR = ("larger", "large", "very large", "length of large letters", "bold", "italic", "coloured", "capitals", "number", "number of parts")
+# What is drawn as the text is has weights of its own.
+PLAIN = "plain"
+
+# What never speaks against a heading, and what never for one, whatever a sample says.
+FOR = ("larger", "large", "very large", "length of large letters", "bold", "italic", "coloured", "capitals", "other font", "number", "number of parts",
+       "centred", "space before", "closer to what follows", "more space before than paragraphs", "less space behind than paragraphs")
+AGAINST = ("smaller", "ends like a sentence", "ends with a colon", "parts of a sentence", "length", "lines", "small start", "digits", "signs", "caption", "leader",
+           "set in", "space behind", "behind its like", "before its like", "an item among items", "behind half a sentence", "behind a colon", "repeated")
 
 # Entries of an outline from which it names all headings, and examples of a document that count fully.
 WHOLE_OUTLINE = 200
@@ -79,16 +85,23 @@ def examples(path, known, weight):
 
 
 def fit(names, rows, wanted, weights, made_up):
-    """Weights by Newton's method; numbers that must not count against a heading are left out where they would."""
+    """Weights by Newton's method; numbers are left out where they would count the wrong way."""
     weights = weights * numpy.where(wanted > 0, 1.0, made_up)
     used = numpy.ones(len(names), bool)
     while True:
         found = numpy.zeros(len(names))
         found[used] = newton(rows[:, used], wanted, weights)
-        wrong = numpy.array([name in FOR for name in names]) & (found < 0)
+        wrong = numpy.array([name in FOR and weight < 0 or name in AGAINST and weight > 0 for name, weight in zip(names, found)])
         if not wrong.any():
             return found
         used &= ~wrong
+
+
+def fit_both(names, rows, wanted, weights, made_up):
+    """The weights of what something sets off from the text, and of what is drawn as the text is."""
+    is_plain = rows[:, names.index(PLAIN)] == 1
+    of = lambda part: fit(names, rows[part], wanted[part], weights[part], made_up)
+    return of(~is_plain), of(is_plain)
 
 
 def newton(rows, wanted, weights):
@@ -104,8 +117,9 @@ def newton(rows, wanted, weights):
     return found
 
 
-def figures(name, rows, wanted, found):
-    is_heading = rows @ found > 0
+def figures(name, names, rows, wanted, found):
+    set_off, plain = found
+    is_heading = numpy.where(rows[:, names.index(PLAIN)] == 1, rows @ plain, rows @ set_off) > 0
     hits = (is_heading & (wanted > 0)).sum()
     print(f"{name:24} headings {int(wanted.sum()):5} recall {hits / max(wanted.sum(), 1):.3f} precision {hits / max(is_heading.sum(), 1):.3f}", file=sys.stderr)
 
@@ -117,7 +131,7 @@ def main():
     parser.add_argument("--documents", type=pathlib.Path)
     parser.add_argument("--known", type=pathlib.Path, help="JSON: the headings of more files of --documents, by name")
     parser.add_argument("--made-up", type=float, default=1.0)
-    parser.add_argument("--document-weight", type=float, default=8.0)
+    parser.add_argument("--document-weight", type=float, default=24.0)
     arguments = parser.parse_args()
     folders = arguments.paths if arguments.verb == "list" else arguments.paths[1:]
     known = truths(folders) | documents(arguments.documents, arguments.known)
@@ -127,14 +141,16 @@ def main():
     names, groups, rows, wanted, weights = examples(arguments.paths[0], known, arguments.document_weight)
     for group in sorted(set(groups)):
         out = groups == group
-        figures(f"without {group}", rows[out], wanted[out], fit(names, rows[~out], wanted[~out], weights[~out], arguments.made_up))
-    found = fit(names, rows, wanted, weights, arguments.made_up)
+        found = fit_both(names, rows[~out], wanted[~out], weights[~out], arguments.made_up)
+        figures(f"without {group}", names, rows[out], wanted[out], found)
+    found = fit_both(names, rows, wanted, weights, arguments.made_up)
     for group in sorted(set(groups)):
-        figures(f"with {group}", rows[groups == group], wanted[groups == group], found)
+        figures(f"with {group}", names, rows[groups == group], wanted[groups == group], found)
     print("//! Written by `eval/workloads/conversion/render/fit.py`, which says on what they were fitted.\n")
-    print(f"/// What each number for a heading counts; above 0 in sum is a heading.\n#[allow(clippy::approx_constant)]\npub(super) const WEIGHTS: [(&str, f32); {len(names)}] = [")
-    for name, weight in zip(names, found):
-        print(f'    ("{name}", {weight:.2f}),')
+    print("/// What each number for a heading counts, for one that something sets off from the text and for one that nothing does; above 0 in")
+    print(f"/// sum is a heading.\n#[allow(clippy::approx_constant)]\npub(super) const WEIGHTS: [(&str, f32, f32); {len(names)}] = [")
+    for name, set_off, plain in zip(names, *found):
+        print(f'    ("{name}", {set_off:.2f}, {plain:.2f}),')
     print("];")
 
 
