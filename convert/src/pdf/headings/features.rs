@@ -37,8 +37,8 @@ const MINIMUM_LETTERS_PERCENT: usize = 33;
 /// Short paragraphs that something sets off from which a document has such: its title may be one.
 const SET_OFF: usize = 2;
 
-/// What no heading ends with.
-const COMMAS: [char; 5] = [',', ';', '，', '；', '、'];
+/// What no heading ends with: it goes on.
+const GOES_ON: [char; 6] = [',', ';', '，', '；', '、', '-'];
 
 /// Times that a text stands in a document from which it is no heading of one place.
 const REPEATED: usize = 3;
@@ -378,7 +378,7 @@ fn of_looks(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> [Feat
 }
 
 /// What it says.
-fn of_text(text: &str, paragraph: &Paragraph) -> [Feature; 15] {
+fn of_text(text: &str, paragraph: &Paragraph) -> [Feature; 14] {
     let length = length(text);
     let depth = number_depth(text);
     let count = |is: fn(char) -> bool| text.chars().filter(|letter| is(*letter)).count();
@@ -394,11 +394,7 @@ fn of_text(text: &str, paragraph: &Paragraph) -> [Feature; 15] {
         ),
         ("ends like a sentence", flag(ends_sentence(text))),
         ("ends with a colon", flag(ends_with_colon(text))),
-        (
-            "parts of a sentence",
-            flag(text.contains(['，', '。', '；'])),
-        ),
-        ("ends with a hyphen", flag(text.ends_with('-'))),
+        ("parts of sentences", flag(has_parts_of_sentences(text))),
         ("length", scaled(length)),
         ("long", flag(length > 80)),
         ("lines", paragraph.lines.saturating_sub(1).min(3) as f32),
@@ -466,7 +462,7 @@ fn may_be(paragraph: &Paragraph, text: &str) -> bool {
         .chars()
         .filter(|letter| letter.is_alphabetic())
         .count();
-    !text.ends_with(COMMAS)
+    !text.ends_with(GOES_ON)
         && letters >= 2
         && letters * 100 >= characters * MINIMUM_LETTERS_PERCENT
         && paragraph.lines <= MAXIMUM_LINES
@@ -482,6 +478,22 @@ pub(super) fn is_short(paragraph: &Paragraph) -> bool {
 fn ends_sentence(text: &str) -> bool {
     let text = text.trim_end_matches(|letter| unicode::is_mark(letter) || letter == ' ');
     text.ends_with(['.', '!', '。', '！'])
+}
+
+/// Whether there is a comma of Chinese text within, or the end of a sentence behind a word.
+fn has_parts_of_sentences(text: &str) -> bool {
+    let is_word = |word: &str| {
+        word.chars()
+            .rev()
+            .take(3)
+            .filter(|one| one.is_lowercase())
+            .count()
+            == 3
+    };
+    let mut ends = text
+        .match_indices(". ")
+        .filter_map(|(at, _)| text.get(..at));
+    text.contains(['，', '。', '；']) || ends.any(is_word)
 }
 
 fn ends_with_colon(text: &str) -> bool {

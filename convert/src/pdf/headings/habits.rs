@@ -90,33 +90,43 @@ impl Habits {
     }
 }
 
-/// Spaces of paragraphs in order, each with whether the paragraph is short.
+/// Spaces of paragraphs in order, and how many of the paragraphs before each place are short.
 #[derive(Debug, Default)]
-struct Spaces(Vec<(f32, bool)>);
+struct Spaces {
+    spaces: Vec<f32>,
+    short_before: Vec<usize>,
+}
 
 impl Spaces {
-    fn of(mut spaces: Vec<(f32, bool)>) -> Self {
-        spaces.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        Self(spaces)
+    /// Of spaces, each with whether the paragraph is short.
+    fn of(mut all: Vec<(f32, bool)>) -> Self {
+        all.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let mut short = 0;
+        let counts = all.iter().map(|(_, is_short)| {
+            short += usize::from(*is_short);
+            short
+        });
+        Self {
+            short_before: std::iter::once(0).chain(counts).collect(),
+            spaces: all.into_iter().map(|(space, _)| space).collect(),
+        }
     }
 
-    /// Of the other paragraphs with the same space the share of short ones; `short` is whether the
-    /// one that asks is. 0 where few are alike.
-    fn share_of_short(&self, space: Option<f32>, short: bool) -> f32 {
+    /// Of the other paragraphs with the same space the share of short ones; `is_short` is whether
+    /// the one that asks is. 0 where few are alike.
+    fn share_of_short(&self, space: Option<f32>, is_short: bool) -> f32 {
         let Some(space) = space else { return 0.0 };
-        let first = self
-            .0
-            .partition_point(|(other, _)| *other < space - SAME_SPACE);
-        let end = self
-            .0
-            .partition_point(|(other, _)| *other <= space + SAME_SPACE);
-        let alike = self.0.get(first..end).unwrap_or_default();
-        let others = alike.len().saturating_sub(1);
+        let place = |limit: f32| self.spaces.partition_point(|other| *other < limit);
+        let (first, end) = (place(space - SAME_SPACE), place(space + SAME_SPACE));
+        let short_before = |at: usize| self.short_before.get(at).copied().unwrap_or_default();
+        let others = end.saturating_sub(first + 1);
         if others < MINIMUM_ALIKE {
             return 0.0;
         }
-        let short_ones = alike.iter().filter(|(_, short)| *short).count();
-        (short_ones - usize::from(short)) as f32 / others as f32
+        let short = short_before(end)
+            .saturating_sub(short_before(first))
+            .saturating_sub(usize::from(is_short));
+        short as f32 / others as f32
     }
 }
 

@@ -28,7 +28,7 @@ PLAIN = "plain"
 # What never speaks against a heading, and what never for one, whatever a sample says.
 FOR = ("larger", "large", "very large", "length of large letters", "bold", "italic", "coloured", "capitals", "other font", "number", "number of parts",
        "centred", "space before", "closer to what follows", "more space before than paragraphs", "less space behind than paragraphs")
-AGAINST = ("smaller", "ends like a sentence", "ends with a colon", "parts of a sentence", "length", "lines", "small start", "digits", "signs", "caption", "leader",
+AGAINST = ("smaller", "ends like a sentence", "ends with a colon", "parts of sentences", "length", "lines", "small start", "digits", "signs", "caption", "leader",
            "set in", "space behind", "behind its like", "before its like", "an item among items", "behind half a sentence", "behind a colon", "repeated")
 
 # Entries of an outline from which it names all headings, and examples of a document that count fully.
