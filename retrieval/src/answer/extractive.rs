@@ -224,8 +224,12 @@ fn of_source<'a>(source: &'a Source, analyzer: &Analyzer) -> Vec<Candidate<'a>> 
             heading = Arc::new(Words::of(&asked(title), analyzer));
             before = 0;
         }
+        let words = Words::of(&statement.text, analyzer);
+        // A question in the text is the heading of its answer.
+        let is_asked = statement.text.ends_with(['?', '？']);
+        let question = is_asked.then(|| Arc::new(words.clone()));
         found.push(Candidate {
-            words: Words::of(&statement.text, analyzer),
+            words,
             heading: match table_at(&source.text, statement.bytes.start) {
                 Some(table) => Arc::new(heading.with(&Words::of(&table.head, analyzer))),
                 None => Arc::clone(&heading),
@@ -237,6 +241,10 @@ fn of_source<'a>(source: &'a Source, analyzer: &Analyzer) -> Vec<Candidate<'a>> 
             score: 0.0,
         });
         before += 1;
+        if let Some(question) = question {
+            heading = question;
+            before = 0;
+        }
     }
     found
 }
@@ -496,6 +504,24 @@ mod tests {
         assert_eq!(statements(&found)[0].citations, [1]);
         let opening = answer("袋鼠？", "Rain is frequent [2] here.");
         assert_eq!(opening, "Rain is frequent \\[2\\] here. [1]");
+    }
+
+    #[test]
+    fn a_question_of_the_text_is_answered_by_what_stands_behind_it() {
+        let text = "管理页面的默认密码印在标签上。首次登录后修改密码。\n\n问：忘记密码怎么办？\n\n\
+                    答：按住 RESET 键十秒。\n\n问：信号弱怎么办？\n\n答：换一个位置。";
+        let found = extract(
+            "忘记密码怎么办？",
+            Intent::Fact,
+            &[source(1, text)],
+            &analyzer(),
+        );
+        assert!(
+            found.answer.starts_with("答：按住 RESET 键十秒。 [1]"),
+            "{}",
+            found.answer
+        );
+        assert!(!found.answer.contains("换一个"), "{}", found.answer);
     }
 
     #[test]
