@@ -178,19 +178,11 @@ fn structure_is_found() {
 fn a_paragraph_ends_below_its_indent() {
     let Some(config) = pdfium() else { return };
     let line = "a line of words that goes to the right edge of the text of this page";
-    let full = |left: f32, y: f32| {
-        text(
-            "F1",
-            10.0,
-            left,
-            y,
-            &line[..((396.0 - left) / 4.7) as usize],
-        )
-    };
-    let page = prose(72.0, 700.0, &line[..68], 4)
-        + &full(102.0, 640.0)
+    let indented = "a line of words that goes to the right edge of the text of it";
+    let page = prose(72.0, 700.0, line, 4)
+        + &text("F1", 10.0, 102.0, 640.0, indented)
         + &text("F1", 10.0, 72.0, 628.0, "end.")
-        + &prose(72.0, 604.0, &line[..68], 2);
+        + &prose(72.0, 604.0, line, 2);
     let found = markdown(&Maker::new().page(&page).finish(), &config);
     let ends = found.lines().find(|line| line.contains("end."));
     assert!(
