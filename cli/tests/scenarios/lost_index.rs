@@ -119,7 +119,9 @@ fn all_come_back(stores: &Stores, workspace: &Workspace, server: &Server, delete
             "--format",
             "json",
         ];
-        let ended: Value = serde_json::from_str(&workspace.run(verb).stdout).unwrap_or_default();
+        let ended: Value = serde_json::from_str(&workspace.run(verb).stdout)
+            .ok()
+            .unwrap_or_default();
         (ended["report"]["state"] == "promoted").then_some(())
     });
     for number in 0..DOCUMENTS {
