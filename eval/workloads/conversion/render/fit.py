@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Fits the weights by which `convert` tells headings of PDFs without tags, and prints the table that its source holds.
 
-    fit.py list OUT/look [OUT/look ...] [--documents FOLDER] > files.txt
+    make.py OUT ... --part look, and the same with --practice into another folder
+    fit.py list OUT/look PRACTICE/look --documents FOLDER --known known.json > files.txt
     cargo run --release -p tributary-convert --example headings -- files.txt > examples.jsonl
-    fit.py table examples.jsonl OUT/look [OUT/look ...] [--documents FOLDER] > convert/src/pdf/headings/weights.rs
+    fit.py table examples.jsonl OUT/look PRACTICE/look --documents FOLDER --known known.json > convert/src/pdf/headings/weights.rs
 
 A logistic regression with a penalty on large weights. Examples are the paragraphs of the rendered documents without tags, of the part to look at, and of the
 documents of FOLDER (with their manifest.jsonl) whose headings are known: by it, by --known, or by their outlines. A made-up heading counts
