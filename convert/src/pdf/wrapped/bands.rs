@@ -16,7 +16,7 @@ const WIDEST_LINE_STEP: f32 = 1.35;
 const ROW_STEP: f32 = 1.04;
 
 /// Differences between steps that are tried.
-const MAXIMUM_TRIED: usize = 6;
+const MAXIMUM_TRIED: usize = 3;
 
 /// How much wider than usual the step to what is no row any more is, relative.
 const WIDE_STEP: f32 = 1.6;
