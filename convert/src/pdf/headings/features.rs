@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::habits::{Habits, is_set_off_but_wide};
+use super::habits::Habits;
+use super::looks::{LARGE, PLAIN, is_plain, of_looks};
 use super::numbers::{number_depth, without_number};
 use super::weights::WEIGHTS;
 pub(super) use crate::escape::columns as length;
@@ -12,17 +13,10 @@ use crate::pdf::lists;
 use crate::pdf::statistics::Statistics;
 use crate::pdf::unicode;
 
-/// Sizes from which text is large and very large, relative to running text.
-const LARGE: f32 = 1.12;
-const VERY_LARGE: f32 = 1.45;
-
 /// Size of a title, relative to running text, at least, and its columns: what is shorter may be a
 /// logo.
 const TITLE: f32 = 1.3;
 const TITLE_LENGTH: usize = 12;
-
-/// Difference of sizes that is none, relative.
-const SAME_SIZE: f32 = 0.03;
 
 /// Length in columns (Chinese characters take two) from which a paragraph is prose, and up to which
 /// one is short.
@@ -47,9 +41,6 @@ const REPEATED: usize = 3;
 /// the two may differ.
 const CENTRED_MARGIN: f32 = 0.06;
 const CENTRED_DIFFERENCE: f32 = 0.02;
-
-/// The feature of what is drawn as the running text is.
-const PLAIN: &str = "plain";
 
 /// A number that speaks for or against a heading, with its name.
 pub(super) type Feature = (&'static str, f32);
@@ -308,75 +299,6 @@ impl<'a> Document<'a> {
     }
 }
 
-/// How a paragraph is drawn against the running text.
-struct Looks {
-    /// Logarithm of its size, relative.
-    size: f32,
-    is_bold: bool,
-    is_italic: bool,
-    is_coloured: bool,
-    is_capitals: bool,
-}
-
-impl Looks {
-    fn of(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> Self {
-        let size = paragraph.size / statistics.body_size.max(1.0);
-        Self {
-            size: size.max(0.1).ln(),
-            is_bold: paragraph.is_bold && !statistics.is_bold,
-            is_italic: paragraph.is_italic && !statistics.is_italic,
-            is_coloured: paragraph
-                .colour
-                .is_some_and(|colour| colour != statistics.colour)
-                && !text.chars().all(unicode::is_mark),
-            is_capitals: is_capitals(text),
-        }
-    }
-
-    /// Nothing sets it off, neither its letters but wide ones.
-    fn is_plain(&self, paragraph: &Paragraph) -> bool {
-        let is_set_off = self.is_bold || self.is_italic || self.is_coloured || self.is_capitals;
-        !is_set_off && !is_set_off_but_wide(paragraph) && self.size < SAME_SIZE
-    }
-}
-
-fn is_plain(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> bool {
-    Looks::of(paragraph, text, statistics).is_plain(paragraph)
-}
-
-/// Size, weight and colour against the running text.
-fn of_looks(paragraph: &Paragraph, text: &str, statistics: &Statistics) -> [Feature; 11] {
-    let looks = Looks::of(paragraph, text, statistics);
-    let is_plain = looks.is_plain(paragraph);
-    let Looks {
-        size,
-        is_bold,
-        is_italic,
-        is_coloured,
-        is_capitals,
-    } = looks;
-    [
-        ("larger", size.clamp(0.0, 0.7)),
-        ("large", flag(size >= LARGE.ln())),
-        ("very large", flag(size >= VERY_LARGE.ln())),
-        (
-            "length of large letters",
-            if size >= LARGE.ln() {
-                scaled(length(text))
-            } else {
-                0.0
-            },
-        ),
-        ("smaller", (-size - SAME_SIZE).clamp(0.0, 0.5)),
-        ("bold", flag(is_bold)),
-        ("italic", flag(is_italic)),
-        ("coloured", flag(is_coloured)),
-        ("capitals", flag(is_capitals)),
-        (PLAIN, flag(is_plain)),
-        ("other font", flag(paragraph.font != statistics.font)),
-    ]
-}
-
 /// What it says.
 fn of_text(text: &str, paragraph: &Paragraph) -> [Feature; 14] {
     let length = length(text);
@@ -501,12 +423,6 @@ fn ends_with_colon(text: &str) -> bool {
         .ends_with([':', '：'])
 }
 
-/// Letters of a script that has small ones, without a small one.
-pub(super) fn is_capitals(text: &str) -> bool {
-    let capitals = text.chars().filter(|letter| letter.is_uppercase()).count();
-    capitals >= 4 && !text.chars().any(char::is_lowercase)
-}
-
 /// `Figure 3`, `Table 2:`, `图 1`, `表 1-2`.
 fn is_caption(text: &str) -> bool {
     let lower = text.to_lowercase();
@@ -539,7 +455,7 @@ fn pattern(text: &str) -> String {
 }
 
 /// A length of which the double does not count double.
-fn scaled(length: usize) -> f32 {
+pub(super) fn scaled(length: usize) -> f32 {
     (length as f32 / 20.0).ln_1p()
 }
 

@@ -2,7 +2,7 @@
 //! number, weight and order of appearance.
 
 use super::Found;
-use super::features::is_capitals;
+use super::looks::is_capitals;
 use super::numbers::number_depth;
 use crate::escape::is_wide;
 use crate::pdf::blocks::Paragraph;

@@ -7,6 +7,7 @@ mod examples;
 mod features;
 mod habits;
 mod levels;
+mod looks;
 mod numbers;
 mod outline;
 mod weights;
