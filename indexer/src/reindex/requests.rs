@@ -122,7 +122,11 @@ impl ReindexRequests {
                         .is_some_and(|serving| *serving == build.report.generation)
             })
             .collect();
-        let Some(build) = promoted.first() else {
+        // What took the place of an index that was gone took over from none.
+        let taken_over = promoted
+            .iter()
+            .find(|build| !build.report.previous.is_empty());
+        let Some(build) = taken_over else {
             return Err(Error::new(
                 ErrorKind::NotFound,
                 "there is no promotion to go back from",
