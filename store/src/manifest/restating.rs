@@ -161,16 +161,8 @@ mod tests {
     /// log then.
     async fn restated(reports: &[DocumentState]) -> (DocumentTable, Vec<DocumentState>) {
         let folder = tempfile::tempdir().unwrap();
-        let settings = embedded::Config {
-            segment_bytes: 1 << 20,
-            max_record_bytes: 1 << 20,
-            linger_ms: 0,
-            queue_bytes: 1 << 20,
-            maintenance_interval_seconds: 0,
-            compaction_dirty_ratio: 0.5,
-            tombstone_retention_seconds: 0,
-        };
-        let log = EmbeddedEventLog::open(&folder.path().join("log"), settings).unwrap();
+        let log =
+            EmbeddedEventLog::open(&folder.path().join("log"), embedded::Config::small()).unwrap();
         let blobs = Blobs::local(&folder.path().join("blobs")).unwrap();
         let topics = Topics::new(Arc::new(log), "t".into(), blobs, 100_000);
         topics.create(1, None, None).await.unwrap();

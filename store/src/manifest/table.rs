@@ -1232,18 +1232,6 @@ mod tests {
         assert_eq!(row.indexed, None);
     }
 
-    fn log_config() -> embedded::Config {
-        embedded::Config {
-            segment_bytes: 1 << 20,
-            max_record_bytes: 1 << 20,
-            linger_ms: 0,
-            queue_bytes: 1 << 20,
-            maintenance_interval_seconds: 0,
-            compaction_dirty_ratio: 0.5,
-            tombstone_retention_seconds: 0,
-        }
-    }
-
     fn topics_blobs(folder: &std::path::Path) -> Blobs {
         Blobs::local(&folder.join("blobs")).unwrap()
     }
@@ -1251,7 +1239,8 @@ mod tests {
     #[tokio::test]
     async fn a_report_that_travels_as_a_reference_counts_like_any_other() {
         let folder = tempfile::tempdir().unwrap();
-        let log = EmbeddedEventLog::open(&folder.path().join("log"), log_config()).unwrap();
+        let log =
+            EmbeddedEventLog::open(&folder.path().join("log"), embedded::Config::small()).unwrap();
         let topics = Topics::new(Arc::new(log), "t".into(), topics_blobs(folder.path()), 1000);
         topics.create(1, None, None).await.unwrap();
         let append = |version, now| {
@@ -1293,7 +1282,10 @@ mod tests {
             (7, 1)
         );
         let other = Topics::new(
-            Arc::new(EmbeddedEventLog::open(&folder.path().join("other"), log_config()).unwrap()),
+            Arc::new(
+                EmbeddedEventLog::open(&folder.path().join("other"), embedded::Config::small())
+                    .unwrap(),
+            ),
             "t".into(),
             topics_blobs(folder.path()),
             1000,

@@ -26,6 +26,22 @@ pub struct Config {
     pub tombstone_retention_seconds: u64,
 }
 
+#[cfg(test)]
+impl Config {
+    /// For tests: one megabyte, at once, nothing tidied up.
+    pub(crate) fn small() -> Self {
+        Self {
+            segment_bytes: 1 << 20,
+            max_record_bytes: 1 << 20,
+            linger_ms: 0,
+            queue_bytes: 1 << 20,
+            maintenance_interval_seconds: 0,
+            compaction_dirty_ratio: 0.5,
+            tombstone_retention_seconds: 0,
+        }
+    }
+}
+
 impl Config {
     /// Refuses values that the log cannot work with.
     pub fn check(&self) -> Result<()> {

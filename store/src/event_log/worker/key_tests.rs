@@ -15,7 +15,7 @@ use tributary_schemas::{Error, Result, Topic};
 use super::metrics::WorkerMetrics;
 use super::{Worker, WorkerSettings, tests};
 use crate::blobs::Blobs;
-use crate::event_log::embedded::EmbeddedEventLog;
+use crate::event_log::embedded::{Config, EmbeddedEventLog};
 use crate::event_log::stage::{Output, Stage};
 use crate::event_log::topics::Topics;
 use crate::event_log::{BatchLimit, Record, StoredRecord};
@@ -92,7 +92,7 @@ fn worker_settings() -> WorkerSettings {
 /// processed.
 async fn outputs(values: &[String]) -> (Vec<String>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
-    let log = EmbeddedEventLog::open(&folder.path().join("log"), tests::log_settings()).unwrap();
+    let log = EmbeddedEventLog::open(&folder.path().join("log"), Config::small()).unwrap();
     let topics = Topics::new(
         Arc::new(log),
         "t".into(),

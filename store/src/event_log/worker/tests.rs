@@ -209,18 +209,6 @@ struct Bench {
     flushed: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
-pub(super) fn log_settings() -> Config {
-    Config {
-        segment_bytes: 1 << 20,
-        max_record_bytes: 1 << 20,
-        linger_ms: 0,
-        queue_bytes: 1 << 20,
-        maintenance_interval_seconds: 0,
-        compaction_dirty_ratio: 0.5,
-        tombstone_retention_seconds: 0,
-    }
-}
-
 pub(super) fn worker_settings() -> WorkerSettings {
     WorkerSettings {
         concurrency: 3,
@@ -248,7 +236,7 @@ impl Bench {
     async fn open(path: &Path, crash: &Arc<Crash>) -> Topics {
         // A log that was left in the middle gives its lock back once its last write has ended.
         let log = loop {
-            match EmbeddedEventLog::open(&path.join("log"), log_settings()) {
+            match EmbeddedEventLog::open(&path.join("log"), Config::small()) {
                 Err(error) if error.kind() == ErrorKind::Conflict => {
                     tokio::time::sleep(Duration::from_millis(5)).await
                 }
