@@ -204,7 +204,10 @@ impl<F: Fold> Follower<F> {
             }
         };
         let positions = self.subscription.positions();
+        // Taken away and given back: the topic is another one of the same name.
+        let begun_anew = self.subscription.revoked();
         self.applied.send_if_modified(|applied| {
+            applied.retain(|partition, _| !begun_anew.contains(partition));
             if !batch.is_empty() {
                 apply_all(
                     &mut *self.fold.write().unwrap_or_else(PoisonError::into_inner),
@@ -212,7 +215,7 @@ impl<F: Fold> Follower<F> {
                     &batch,
                 );
             }
-            note_positions(applied, &positions) || !batch.is_empty()
+            note_positions(applied, &positions) || !batch.is_empty() || !begun_anew.is_empty()
         });
     }
 }
@@ -244,5 +247,78 @@ fn apply_all<F: Fold>(fold: &mut F, applied: &mut Applied, batch: &[StoredRecord
     for stored in batch {
         fold.apply(stored);
         applied.insert(stored.position.partition, stored.position.offset + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::blobs::Blobs;
+    use crate::event_log::Record;
+    use crate::event_log::embedded::{Config, EmbeddedEventLog};
+
+    /// Offsets in the order in which they were applied.
+    #[derive(Default)]
+    struct Offsets(Vec<u64>);
+
+    impl Fold for Offsets {
+        const TOPIC: Topic = Topic::DocumentsStates;
+        const NEEDS_VALUES: bool = false;
+
+        fn apply(&mut self, stored: &StoredRecord) {
+            self.0.push(stored.position.offset);
+        }
+    }
+
+    /// Gives partitions back in the moment in which it takes them away.
+    struct BegunAnew(Vec<u32>);
+
+    #[async_trait]
+    impl Subscription for BegunAnew {
+        async fn next_batch(&mut self, _: BatchLimit, _: Duration) -> Result<Vec<StoredRecord>> {
+            Ok(Vec::new())
+        }
+
+        async fn commit(&mut self, _: &[Position]) -> Result<()> {
+            Ok(())
+        }
+
+        fn revoked(&mut self) -> Vec<u32> {
+            std::mem::take(&mut self.0)
+        }
+    }
+
+    fn stored(partition: u32, offset: u64) -> StoredRecord {
+        StoredRecord {
+            position: Position { partition, offset },
+            record: Record::default(),
+        }
+    }
+
+    #[tokio::test]
+    async fn positions_in_a_topic_that_was_deleted_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = EmbeddedEventLog::open(folder.path(), Config::small()).unwrap();
+        let blobs = Blobs::local(&folder.path().join("blobs")).unwrap();
+        let (applied, seen) = watch::channel(Applied::from([(0, 900), (1, 700)]));
+        let mut follower = Follower {
+            subscription: Box::new(BegunAnew(vec![0])),
+            topics: Topics::new(Arc::new(log), "t".into(), blobs, 1000),
+            fold: Arc::new(RwLock::new(Offsets::default())),
+            applied,
+        };
+        let ends_now = Applied::from([(0, 5), (1, 700)]);
+        follower.apply(vec![stored(0, 0), stored(0, 1)]).await;
+        assert_eq!(*seen.borrow(), Applied::from([(0, 2), (1, 700)]));
+        assert!(!reached(&seen.borrow(), &ends_now), "three are to come");
+        follower
+            .apply((2..5).map(|offset| stored(0, offset)).collect())
+            .await;
+        assert!(reached(&seen.borrow(), &ends_now));
+        assert_eq!(follower.fold.read().unwrap().0, [0, 1, 2, 3, 4]);
     }
 }

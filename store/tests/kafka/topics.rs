@@ -1,9 +1,10 @@
 //! Topics as the broker sees them, and records as other producers write them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rdkafka::ClientConfig;
-use rdkafka::admin::{AdminClient, AdminOptions, ResourceSpecifier};
+use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions, ResourceSpecifier};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
 use tokio_util::sync::CancellationToken;
@@ -20,11 +21,7 @@ use tributary_store::metrics::MetricRegistry;
 use super::*;
 
 async fn setting(brokers: &str, topic: &str, name: &str) -> String {
-    let admin: AdminClient<DefaultClientContext> = ClientConfig::new()
-        .set("bootstrap.servers", brokers)
-        .create()
-        .unwrap();
-    let found = admin
+    let found = admin(brokers)
         .describe_configs([&ResourceSpecifier::Topic(topic)], &AdminOptions::new())
         .await
         .unwrap();
@@ -355,4 +352,131 @@ async fn the_audit_record_is_kept() {
     crate::audit::calls_are_kept_found_and_followed(topics).await;
     let name = Topic::Audit.full_name(&prefix);
     assert_eq!(setting(&brokers, &name, "cleanup.policy").await, "delete");
+}
+
+fn admin(brokers: &str) -> AdminClient<DefaultClientContext> {
+    let mut settings = ClientConfig::new();
+    settings.set("bootstrap.servers", brokers);
+    settings.create().unwrap()
+}
+
+/// Reads until all of these were read, whatever else comes; commits if asked to.
+async fn reads_all(reader: &mut dyn Subscription, wanted: &[Position], commits: bool) {
+    let deadline = std::time::Instant::now() + 3 * SOON;
+    let mut missing: BTreeSet<(u32, u64)> = wanted
+        .iter()
+        .map(|position| (position.partition, position.offset))
+        .collect();
+    while !missing.is_empty() {
+        assert!(
+            std::time::Instant::now() < deadline,
+            "not read: {missing:?}"
+        );
+        // A topic that is away is reported.
+        let Ok(batch) = reader.next_batch(ANY, Duration::from_millis(200)).await else {
+            continue;
+        };
+        for stored in batch {
+            let Position { partition, offset } = stored.position;
+            if stored.record.value.as_deref() == Some(b"after") {
+                missing.remove(&(partition, offset));
+            }
+            let next = Position {
+                partition,
+                offset: offset + 1,
+            };
+            if commits {
+                reader.commit(&[next]).await.unwrap();
+            }
+        }
+    }
+}
+
+fn many(count: u32, value: &str) -> Vec<Record> {
+    (0..count)
+        .map(|number| record(&number.to_string(), value))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_topic_made_again_under_its_readers_is_read_from_its_start() {
+    let test = "a_topic_made_again_under_its_readers_is_read_from_its_start";
+    let Some(brokers) = brokers(test) else {
+        return;
+    };
+    for partitions_after in [2, 5] {
+        let (log, topic) = (open(&brokers).await, unique("again"));
+        log.create_topic(&topic, partitions(2)).await.unwrap();
+        let mut member = log.subscribe(&topic, Some("stage")).await.unwrap();
+        let mut follower = log.subscribe(&topic, None).await.unwrap();
+        let before = log.append(&topic, many(20, "before")).await.unwrap();
+        for stored in conformance::take(member.as_mut(), before.len()).await {
+            let Position { partition, offset } = stored.position;
+            let next = Position {
+                partition,
+                offset: offset + 1,
+            };
+            member.commit(&[next]).await.unwrap();
+        }
+        conformance::take(follower.as_mut(), before.len()).await;
+        // Long enough that the log has seen which topic it reads.
+        tokio::time::sleep(Duration::from_secs(5)).await;
+
+        // As an operator does it, and another process that starts.
+        let deleted = admin(&brokers)
+            .delete_topics(&[topic.as_str()], &AdminOptions::new())
+            .await;
+        assert!(deleted.unwrap().iter().all(std::result::Result::is_ok));
+        let other = open(&brokers).await;
+        let deadline = std::time::Instant::now() + SOON;
+        while other
+            .create_topic(&topic, partitions(partitions_after))
+            .await
+            .is_err()
+        {
+            assert!(std::time::Instant::now() < deadline, "not made again");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        // More than there were before, so that the old positions lie in the middle of them.
+        let after = other.append(&topic, many(200, "after")).await.unwrap();
+        reads_all(member.as_mut(), &after, true).await;
+        reads_all(follower.as_mut(), &after, false).await;
+        let lag = other.lag(&topic, "stage").await.unwrap();
+        assert_eq!(lag.len(), partitions_after as usize);
+        assert!(lag.iter().all(|lag| lag.records() == 0), "{lag:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn partitions_that_are_added_are_read_without_a_group_too() {
+    let test = "partitions_that_are_added_are_read_without_a_group_too";
+    let Some(brokers) = brokers(test) else {
+        return;
+    };
+    let (log, topic) = (open(&brokers).await, unique("grown"));
+    log.create_topic(&topic, partitions(1)).await.unwrap();
+    let mut follower = log.subscribe(&topic, None).await.unwrap();
+    log.append(&topic, many(10, "before")).await.unwrap();
+    conformance::take(follower.as_mut(), 10).await;
+    assert_eq!(log.lag(&topic, "stage").await.unwrap().len(), 1);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let more = NewPartitions::new(&topic, 4);
+    let grown = admin(&brokers)
+        .create_partitions([&more], &AdminOptions::new())
+        .await;
+    assert!(grown.unwrap().iter().all(std::result::Result::is_ok));
+    let other = open(&brokers).await;
+    let deadline = std::time::Instant::now() + SOON;
+    let after = loop {
+        let after = other.append(&topic, many(100, "after")).await.unwrap();
+        if after.iter().any(|position| position.partition > 0) {
+            break after;
+        }
+        assert!(
+            std::time::Instant::now() < deadline,
+            "nothing in new partitions"
+        );
+    };
+    reads_all(follower.as_mut(), &after, false).await;
+    assert_eq!(log.lag(&topic, "stage").await.unwrap().len(), 4);
 }

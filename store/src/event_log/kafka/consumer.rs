@@ -8,12 +8,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
-use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode as Code};
 use rdkafka::message::{BorrowedMessage, Headers, Message};
+use rdkafka::topic_partition_list::Offset;
 use tributary_schemas::{Error, ErrorKind, Result};
 
-use super::errors;
-use super::membership::{Callbacks, Membership, Room};
+use super::changes::Change;
+use super::membership::{Callbacks, Membership, Room, numbers};
+use super::subscription::list;
+use super::{committing, errors};
 use crate::event_log::{Position, Record, StoredRecord};
 
 /// Longest time without a look at whether the reader is still wanted, and at whether a commit still
@@ -33,7 +36,11 @@ pub struct Polling {
     pub consumer: Arc<Consumer>,
     pub membership: Arc<Membership>,
     pub topic: String,
+    /// Whether a group gives it its partitions and keeps its positions.
+    pub has_group: bool,
     pub read_ahead_bytes: usize,
+    /// Longest time for one request.
+    pub timeout: Duration,
 }
 
 impl Polling {
@@ -63,6 +70,7 @@ impl Polling {
                 .context()
                 .brokers
                 .name_if_lost(self.consumer.client());
+            self.follow_changes();
             let patience = if self.membership.state().is_paused {
                 Duration::from_millis(20)
             } else {
@@ -93,6 +101,70 @@ impl Polling {
                 wait = Duration::ZERO;
             }
         }
+    }
+
+    /// Acts on what became of the topic; again with the next round if it cannot now.
+    fn follow_changes(&self) {
+        let Some(change) = self.membership.state().change.take() else {
+            return;
+        };
+        let done = match change {
+            Change::Anew { .. } if self.has_group => self.begin_anew(),
+            Change::Anew { partitions } => self.take_all(partitions),
+            // The group gives them to somebody within a minute: librdkafka asks as often.
+            Change::Grown { .. } if self.has_group => Ok(()),
+            Change::Grown { partitions } => self.take_new(partitions),
+        };
+        if let Err(error) = done {
+            let what = format!("cannot read topic `{}`, which was changed", self.topic);
+            let error = errors::failed(what, &error);
+            self.membership
+                .report(Error::new(ErrorKind::Unavailable, error.to_string()));
+            let mut state = self.membership.state();
+            state.change.get_or_insert(change);
+        }
+    }
+
+    /// Reads what the group gave it from the start. What is on its way is another topic's: nothing of
+    /// it is committed.
+    fn begin_anew(&self) -> KafkaResult<()> {
+        let owned: Vec<u32> = self.consumer.assignment().map(|list| numbers(&list))?;
+        self.membership.revoke(&owned);
+        if owned.is_empty() {
+            return Ok(());
+        }
+        let start = |offset| list(&self.topic, owned.iter().map(|number| (*number, offset)));
+        committing::commit(&self.consumer, &start(Offset::Offset(0))?, self.timeout)?;
+        self.consumer
+            .seek_partitions(start(Offset::Beginning)?, self.timeout)?;
+        self.membership.assign(&owned);
+        Ok(())
+    }
+
+    /// Reads all partitions of a new topic from their start.
+    fn take_all(&self, partitions: u32) -> KafkaResult<()> {
+        let before: Vec<u32> = self.membership.state().owned.keys().copied().collect();
+        self.membership.revoke(&before);
+        let all: Vec<u32> = (0..partitions).collect();
+        let start = all.iter().map(|number| (*number, Offset::Beginning));
+        // Else librdkafka goes on where it was in partitions that it knows.
+        self.consumer.unassign()?;
+        self.consumer.assign(&list(&self.topic, start)?)?;
+        self.membership.assign(&all);
+        Ok(())
+    }
+
+    /// Reads the partitions that a topic did not have before, from their start.
+    fn take_new(&self, partitions: u32) -> KafkaResult<()> {
+        let new: Vec<u32> = {
+            let state = self.membership.state();
+            (0..partitions)
+                .filter(|number| !state.owned.contains_key(number))
+                .collect()
+        };
+        let start = new.iter().map(|number| (*number, Offset::Beginning));
+        self.membership.assign(&new);
+        self.consumer.incremental_assign(&list(&self.topic, start)?)
     }
 
     fn set_paused(&self, paused: bool) {

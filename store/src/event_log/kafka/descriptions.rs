@@ -1,8 +1,9 @@
-//! What this user may do with a topic, as the brokers say (KIP-430). `doctor` asks: without it, a
-//! missing right is noticed by the first record. librdkafka has the question, its Rust client has
-//! not.
+//! What the brokers say of topics: what this user may do with one (KIP-430; `doctor` asks: without
+//! it, a missing right is noticed by the first record), and which topic a name stands for now.
+//! librdkafka has the question, its Rust client has not.
 
-use std::ffi::CString;
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
 use std::time::Duration;
 
 use rdkafka::ClientContext;
@@ -39,7 +40,7 @@ pub fn denied<C: ClientContext>(
     topic: &str,
     timeout: Duration,
 ) -> Result<Vec<&'static str>> {
-    let event = described(client, topic, timeout)?;
+    let event = described(client, &[topic], timeout)?;
     let allowed = allowed(&event, topic)?;
     let is_denied = |operation: Operation| {
         let known = allowed.as_ref();
@@ -49,18 +50,72 @@ pub fn denied<C: ClientContext>(
     Ok(denied.map(|(_, name)| *name).collect())
 }
 
-/// The brokers' answer about one topic.
+/// Which topic a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Another one for every topic that was ever made (KIP-516).
+    pub id: (i64, i64),
+    /// Partitions that it has now.
+    pub partitions: u32,
+}
+
+/// Which topics these names stand for; without those that are not there now. Blocks.
+pub fn identities<C: ClientContext>(
+    client: &Client<C>,
+    topics: &[&str],
+    timeout: Duration,
+) -> Result<HashMap<String, Identity>> {
+    let event = described(client, topics, timeout)?;
+    let mut count = 0;
+    // SAFETY: what is read belongs to the event, which outlives this function, and is as long as
+    // librdkafka says.
+    let found = unsafe {
+        let result = native::rd_kafka_event_DescribeTopics_result(event.0);
+        let first = native::rd_kafka_DescribeTopics_result_topics(result, &raw mut count);
+        if count == 0 {
+            return Ok(HashMap::new());
+        }
+        std::slice::from_raw_parts(first, count)
+    };
+    Ok(found.iter().filter_map(|topic| identity(*topic)).collect())
+}
+
+/// One topic of an answer, unless it is not there.
+fn identity(topic: *const native::rd_kafka_TopicDescription_t) -> Option<(String, Identity)> {
+    let mut partitions = 0;
+    // SAFETY: the caller's answer is alive, and all of this belongs to it.
+    unsafe {
+        let error = native::rd_kafka_TopicDescription_error(topic);
+        if Code::from(native::rd_kafka_error_code(error)) != Code::NoError {
+            return None;
+        }
+        let name = CStr::from_ptr(native::rd_kafka_TopicDescription_name(topic));
+        let id = native::rd_kafka_TopicDescription_topic_id(topic);
+        native::rd_kafka_TopicDescription_partitions(topic, &raw mut partitions);
+        let identity = Identity {
+            id: (
+                native::rd_kafka_Uuid_most_significant_bits(id),
+                native::rd_kafka_Uuid_least_significant_bits(id),
+            ),
+            partitions: u32::try_from(partitions).unwrap_or(u32::MAX),
+        };
+        Some((name.to_str().ok()?.to_owned(), identity))
+    }
+}
+
+/// The brokers' answer about topics.
 fn described<C: ClientContext>(
     client: &Client<C>,
-    topic: &str,
+    topics: &[&str],
     timeout: Duration,
 ) -> Result<Owned<native::rd_kafka_event_t>> {
-    let name = CString::new(topic).map_err(|_| no_topic(topic))?;
+    let named = |topic: &&str| CString::new(*topic).map_err(|_| no_topic(topic));
+    let owned = topics.iter().map(named).collect::<Result<Vec<CString>>>()?;
     let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
     let handle = client.native_ptr();
-    let mut names = [name.as_ptr()];
-    // SAFETY: the client is alive throughout, the name outlives the request that copies it, and each
-    // object is destroyed once, by its guard.
+    let mut names: Vec<_> = owned.iter().map(|name| name.as_ptr()).collect();
+    // SAFETY: the client is alive throughout, the names outlive the request that copies them, and
+    // each object is destroyed once, by its guard.
     let event = unsafe {
         let for_topics = native::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS;
         let options = Owned(
@@ -86,7 +141,12 @@ fn described<C: ClientContext>(
             native::rd_kafka_event_destroy,
         )
     };
-    let what = || format!("cannot ask what may be done with topic `{topic}`");
+    let what = || {
+        format!(
+            "cannot ask kafka what it knows of topic `{}`",
+            topics.join("`, `")
+        )
+    };
     if event.0.is_null() {
         return Err(Error::new(ErrorKind::Unavailable, what()));
     }

@@ -86,6 +86,13 @@ impl Inspector {
                     if Instant::now() + AGAIN >= deadline {
                         return Err(error);
                     }
+                    // Partitions may have been added: librdkafka asks once a minute. Whether it was
+                    // told, the next look will tell too.
+                    client
+                        .consumer
+                        .fetch_metadata(Some(&self.topic), AGAIN)
+                        .map(drop)
+                        .unwrap_or_default();
                     drop(client);
                     std::thread::sleep(AGAIN);
                 }

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tributary_schemas::Error;
 
 use super::brokers::Brokers;
+use super::changes::Change;
 use super::context::pass_on;
 use super::lock;
 use crate::event_log::StoredRecord;
@@ -45,6 +46,8 @@ pub struct State {
     pub is_member: bool,
     /// Taken away and not yet reported.
     pub revoked: Vec<u32>,
+    /// What became of the topic and was not acted on yet.
+    pub change: Option<Change>,
     /// A failure to report once.
     pub problem: Option<Error>,
     /// The reader has been dropped.
@@ -129,6 +132,17 @@ impl Membership {
     pub fn report(&self, problem: Error) {
         self.state().problem = Some(problem);
         self.news.notify_one();
+    }
+
+    /// What became of the topic, for the polling thread. That it is a new one outweighs all.
+    pub fn tell(&self, change: Change) {
+        let mut state = self.state();
+        state.change = match (state.change, change) {
+            (Some(Change::Anew { .. }), Change::Grown { partitions }) => {
+                Some(Change::Anew { partitions })
+            }
+            _ => Some(change),
+        };
     }
 
     /// Ends the reader.
@@ -230,7 +244,8 @@ impl ConsumerContext for Callbacks {
     }
 }
 
-fn numbers(list: &TopicPartitionList) -> Vec<u32> {
+/// Numbers of the partitions of a list.
+pub fn numbers(list: &TopicPartitionList) -> Vec<u32> {
     list.elements()
         .iter()
         .filter_map(|element| u32::try_from(element.partition()).ok())

@@ -12,7 +12,8 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::config::Config;
 use super::context::Context;
-use super::{check_name, errors, lock, no_topic, operations};
+use super::descriptions::{self, Identity};
+use super::{check_name, errors, lock, no_topic};
 
 /// How long a number of partitions is believed; partitions are added rarely, and topics vanish
 /// rarely.
@@ -122,7 +123,17 @@ impl Metadata {
 
     /// What this user would need to do with an existing topic and may not. Blocks.
     pub fn denied(&self, topic: &str) -> Result<Vec<&'static str>> {
-        operations::denied(self.client.client(), topic, self.timeout)
+        descriptions::denied(self.client.client(), topic, self.timeout)
+    }
+
+    /// Which topics these names stand for now, without those that are not there. Blocks, at most
+    /// for `patience`.
+    pub fn identities(
+        &self,
+        topics: &[&str],
+        patience: Duration,
+    ) -> Result<HashMap<String, Identity>> {
+        descriptions::identities(self.client.client(), topics, patience)
     }
 
     /// Offset after the last record of a partition.

@@ -11,15 +11,16 @@
 
 mod admin;
 mod brokers;
+mod changes;
 mod clients;
 mod committing;
 mod consumer;
 mod context;
+mod descriptions;
 mod errors;
 mod inspector;
 mod membership;
 mod metadata;
-mod operations;
 mod producer;
 mod subscription;
 
@@ -27,12 +28,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use tokio_util::sync::DropGuard;
 use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::kafka_config as config;
 pub use config::{Config, Properties, Secret};
 
 use self::admin::Admin;
+use self::changes::Watched;
 pub(super) use self::clients::built_in;
 use self::inspector::Inspector;
 use self::metadata::Metadata;
@@ -48,6 +51,8 @@ pub struct KafkaEventLog {
     admin: Admin,
     /// By name of the group in Kafka.
     inspectors: Mutex<HashMap<String, Arc<Inspector>>>,
+    watched: Arc<Watched>,
+    _watcher: DropGuard,
 }
 
 impl KafkaEventLog {
@@ -61,7 +66,10 @@ impl KafkaEventLog {
         })
         .await?;
         let (producer, admin) = (Producer::start(&config)?, Admin::start(&config)?);
+        let watched = Arc::new(Watched::default());
         Ok(Self {
+            _watcher: watched.follow(&metadata),
+            watched,
             config,
             metadata,
             producer,
@@ -87,14 +95,16 @@ impl KafkaEventLog {
     async fn open_reader(&self, topic: &str, start: Start) -> Result<Box<dyn Subscription>> {
         self.metadata.forget(topic);
         let partitions = self.partitions(topic).await?;
-        let (config, metadata, topic) = (
+        let (config, metadata, topic, name) = (
             self.config.clone(),
             Arc::clone(&self.metadata),
+            topic.to_owned(),
             topic.to_owned(),
         );
         let subscription =
             blocking(move || KafkaSubscription::open(config, metadata, topic, partitions, start))
                 .await?;
+        self.watched.add(&name, subscription.membership());
         Ok(Box::new(subscription))
     }
 

@@ -94,7 +94,9 @@ impl KafkaSubscription {
             consumer: Arc::clone(&consumer),
             membership: Arc::clone(&membership),
             topic: topic.clone(),
+            has_group: matches!(start, Start::Group(_)),
             read_ahead_bytes: config.read_ahead_bytes,
+            timeout: config.request_timeout(),
         };
         let is_closed = polling.start()?;
         let consumer = Mutex::new(Some(consumer));
@@ -114,6 +116,11 @@ impl KafkaSubscription {
             session_timeout,
             is_closed,
         })
+    }
+
+    /// What the reader is told through.
+    pub fn membership(&self) -> &Arc<Membership> {
+        &self.shared.membership
     }
 
     /// What is there to return now; `None` if there is nothing. Revocations are noted together with
