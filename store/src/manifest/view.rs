@@ -251,6 +251,7 @@ fn apply_all<F: Fold>(fold: &mut F, applied: &mut Applied, batch: &[StoredRecord
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use std::sync::Arc;
 

@@ -86,13 +86,11 @@ impl Inspector {
                     if Instant::now() + AGAIN >= deadline {
                         return Err(error);
                     }
-                    // Partitions may have been added: librdkafka asks once a minute. Whether it was
-                    // told, the next look will tell too.
-                    client
-                        .consumer
-                        .fetch_metadata(Some(&self.topic), AGAIN)
-                        .map(drop)
-                        .unwrap_or_default();
+                    // Partitions may have been added: librdkafka asks once a minute.
+                    let asked = client.consumer.fetch_metadata(Some(&self.topic), AGAIN);
+                    if let Err(error) = asked {
+                        tracing::debug!(topic = self.topic, %error, "cannot ask for partitions");
+                    }
                     drop(client);
                     std::thread::sleep(AGAIN);
                 }
