@@ -6,14 +6,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use tributary_convert::config::Engine;
 use tributary_convert::isolation::{ConversionPool, Launch};
-use tributary_convert::{Converted, Job};
-use tributary_convert::{LIBRARY_VARIABLE, find_library};
+use tributary_convert::{BUILTIN_PDF_READER, Converted, Job, LIBRARY_VARIABLE, find_library};
 use tributary_models::ocr::OcrSetup;
 use tributary_schemas::files;
 
 use crate::args::FileArgument;
 use crate::config::Config;
+use crate::print;
 
 /// What bounds the size of a file that is read to be converted.
 const LIMIT: &str = "`convert.maximum_body_bytes` says how many are read";
@@ -110,11 +111,17 @@ pub fn convert(config: &Config, argument: &FileArgument) -> Result<Converted> {
         name: name.as_deref(),
         media_type: argument.media_type.as_deref(),
     });
-    converted.with_context(|| match argument.is_stdin() {
+    let converted = converted.with_context(|| match argument.is_stdin() {
         true => {
             "cannot convert what stdin holds (--path NAME.html or --media-type says what it is)"
                 .to_owned()
         }
         false => format!("cannot convert {}", argument.file.display()),
-    })
+    })?;
+    if converted.converter == BUILTIN_PDF_READER && config.convert.pdf.engine == Engine::Auto {
+        print::note(
+            "the built-in reader read this PDF, as PDFium is missing: fewer headings, no scanned pages (`deploy/models/fetch` gets it)",
+        );
+    }
+    Ok(converted)
 }

@@ -8,7 +8,7 @@ use crate::slides::{draws_pages, file_of};
 const TILT: &str = "\u{feff}# Antenna tilt\r\n\r\nThe tilt of sector 3 is 6 degrees.\r\n";
 
 /// Two pages with a line each.
-fn book() -> String {
+pub fn book() -> String {
     let page = |number: usize, text: &str| {
         let content = format!("BT /F1 24 Tf 72 700 Td ({text}) Tj ET");
         let page = format!(

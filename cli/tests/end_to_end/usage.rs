@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::harness::{RUN_DEADLINE, Workspace, finish_with, has_fields, list, number, text};
+use crate::originals::book;
 
 /// The verbs below one, as its help lists them.
 fn verbs_below(help: &str) -> Vec<String> {
@@ -84,6 +85,26 @@ fn wrong_usage_is_exit_code_2_and_prints_nothing_on_stdout() {
         workspace.run(["serach"]).stderr.contains("search"),
         "the nearest verb is named"
     );
+}
+
+#[test]
+fn a_pdf_that_the_lesser_reader_read_is_said_to_be() {
+    let workspace = Workspace::new();
+    workspace.write("book.pdf", book());
+    for verb in ["convert", "chunk"] {
+        let run = workspace.run([verb, "book.pdf"]);
+        assert!(
+            run.code == 0 && run.stdout.contains("The antenna stands upright"),
+            "{run:?}"
+        );
+        assert!(run.stderr.contains("PDFium is missing"), "{run:?}");
+    }
+    let mut wanted = workspace.command();
+    wanted
+        .env("TRIBUTARY__CONVERT__PDF__ENGINE", "builtin")
+        .args(["convert", "book.pdf"]);
+    let run = finish_with(wanted, std::process::Stdio::null(), RUN_DEADLINE);
+    assert!(run.code == 0 && run.stderr.is_empty(), "{run:?}");
 }
 
 #[test]

@@ -73,7 +73,7 @@ pub(crate) const NAME: &str = "pdf/7";
 pub(crate) const TAGGED_NAME: &str = "pdf-tagged/4";
 
 /// Name and version of the built-in reader.
-pub(crate) const BUILTIN_NAME: &str = "pdf-builtin/1";
+pub const BUILTIN_NAME: &str = "pdf-builtin/1";
 
 /// What helps with a damaged document.
 const SAVE_AGAIN: &str =
