@@ -177,16 +177,13 @@ impl Fleet {
         loop {
             self.tend();
             let all_run = self.processes.iter().flatten().all(Process::runs);
-            if all_run
-                && client
-                    .get("/health/readyz")
-                    .is_some_and(|(status, _)| status == 200)
-            {
+            let answer = client.get("/health/readyz");
+            if all_run && answer.as_ref().is_some_and(|(status, _)| *status == 200) {
                 return;
             }
             assert!(
                 Instant::now() < deadline,
-                "{}: not ready within {READY_DEADLINE:?}: {:#?}",
+                "{}: not ready within {READY_DEADLINE:?}: all run: {all_run}; the server says {answer:?}; {:#?}",
                 self.name,
                 self.tails()
             );
