@@ -102,13 +102,20 @@ fn event_log(config: &Config) -> Result<String> {
     if config.store.event_log.kind == EventLogKind::Embedded {
         return Ok("embedded".to_owned());
     }
-    let missing = ask(config, async |log| missing_topics(config, &log).await)?;
-    Ok(match missing {
+    let found = ask(config, async |log| topics(config, &log).await)?;
+    let mut said = match found.missing {
         0 => "brokers answer; every topic may be read and written".to_owned(),
         missing => {
             format!("brokers answer; the next start creates {missing} topics that are not there")
         }
-    })
+    };
+    if found.otherwise_cut > 0 {
+        let (count, wanted) = (found.otherwise_cut, config.store.partitions);
+        said += &format!(
+            "; {count} topics have another number of partitions than store.partitions = {wanted}, and keep it"
+        );
+    }
+    Ok(said)
 }
 
 /// `Denied` unless this user may read and write a topic.
@@ -126,20 +133,37 @@ async fn require_rights(log: &KafkaEventLog, topic: &str) -> Result<()> {
     ))
 }
 
-/// How many topics are not there; an error for the first that this user may not use.
-async fn missing_topics(config: &Config, log: &KafkaEventLog) -> Result<usize> {
+/// What the brokers have of the topics.
+#[derive(Default)]
+struct Found {
+    /// Topics that are not there.
+    missing: usize,
+    /// Topics that have more or fewer partitions than is configured.
+    otherwise_cut: usize,
+}
+
+/// An error for the first topic that this user may not use, or of which the brokers drop what they
+/// should keep.
+async fn topics(config: &Config, log: &KafkaEventLog) -> Result<Found> {
     let is_recorded = config.query_api.server.audit.enabled;
     let audit = is_recorded.then_some(Topic::Audit);
-    let mut missing = 0;
+    let mut found = Found::default();
     for topic in Topic::ALL.into_iter().chain(audit) {
         let name = topic.full_name(&config.store.topic_prefix);
-        match log.lag(&name, "doctor").await {
-            Ok(_) => require_rights(log, &name).await?,
-            Err(error) if error.kind() == ErrorKind::NotFound => missing += 1,
+        let lag = match log.lag(&name, "doctor").await {
+            Ok(lag) => lag,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                found.missing += 1;
+                continue;
+            }
             Err(error) => return Err(error),
-        }
+        };
+        require_rights(log, &name).await?;
+        log.check_policy(&name, topic.is_compacted()).await?;
+        let is_as_wanted = topic == Topic::Audit || lag.len() == config.store.partitions as usize;
+        found.otherwise_cut += usize::from(!is_as_wanted);
     }
-    Ok(missing)
+    Ok(found)
 }
 
 /// Whether the brokers are about to forget what a stage has yet to read.

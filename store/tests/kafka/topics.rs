@@ -112,6 +112,14 @@ async fn topics_get_their_settings_and_existing_ones_are_brought_in_line() {
         setting(&brokers, &compacted, "cleanup.policy").await,
         "compact"
     );
+    assert!(log.check_policy(&compacted, true).await.is_ok());
+    assert!(log.check_policy(&topic, false).await.is_ok());
+    let otherwise = log.check_policy(&topic, true).await.unwrap_err();
+    assert!(
+        otherwise.kind() == ErrorKind::Conflict
+            && otherwise.to_string().contains("cleanup.policy `delete`"),
+        "{otherwise}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,6 +21,9 @@ use crate::event_log::TopicSettings;
 /// ahead unless told so.
 const AFTER_MAX: (&str, &str) = ("message.timestamp.after.max.ms", "9223372036854775807");
 
+/// What becomes of old records of a topic.
+const POLICY: &str = "cleanup.policy";
+
 /// How long librdkafka keeps asking a group's coordinator, which is the most it allows. Where it gives
 /// up first, it ends the process with an assertion (2.12: `rd_kafka_admin_coord_request` returns an
 /// error for a request that was freed) once the coordinator is back; so we are the ones who give up.
@@ -113,13 +116,9 @@ impl Admin {
                 |value| value.min(i64::MAX as u128).to_string(),
             )
         };
-        let policy = if settings.compacted {
-            "compact"
-        } else {
-            "delete"
-        };
+        let policy = policy_of(settings.compacted);
         let mut wanted = BTreeMap::from([
-            ("cleanup.policy", policy.to_owned()),
+            (POLICY, policy.to_owned()),
             (
                 "retention.ms",
                 or_all(
@@ -196,7 +195,7 @@ impl Admin {
             if current == wanted || is_enough {
                 continue;
             }
-            if matches!(name, "cleanup.policy" | "min.insync.replicas") {
+            if matches!(name, POLICY | "min.insync.replicas") {
                 tracing::warn!(
                     topic,
                     setting = name,
@@ -209,6 +208,27 @@ impl Admin {
             }
         }
         changes
+    }
+
+    /// `Conflict` where the brokers drop other records of a topic than they should. Says nothing
+    /// where they do not tell.
+    pub async fn check_policy(&self, topic: &str, compacted: bool) -> Result<()> {
+        let found = self.describe(topic).await;
+        let current = found.and_then(|found| found.get(POLICY)?.value.clone());
+        let wanted = policy_of(compacted);
+        let Some(current) = current.filter(|current| current != wanted) else {
+            return Ok(());
+        };
+        let consequence = if compacted {
+            "its records are dropped by age or size, and what is read from its start later is without them"
+        } else {
+            "of records with one key all but the newest are dropped, also before they are read"
+        };
+        let what = format!("topic `{topic}` has {POLICY} `{current}`: {consequence}");
+        let hint = format!(
+            "set it back: `kafka-configs.sh --alter --entity-type topics --entity-name {topic} --add-config {POLICY}={wanted}`"
+        );
+        Err(Error::new(ErrorKind::Conflict, what).with_hint(hint))
     }
 
     /// `None` with a warning if the brokers do not tell: not every user may ask.
@@ -290,6 +310,11 @@ impl Admin {
             }
         }
     }
+}
+
+/// The clean-up policy that a topic must have.
+fn policy_of(compacted: bool) -> &'static str {
+    if compacted { "compact" } else { "delete" }
 }
 
 fn exists(topic: &str, code: Code) -> Result<bool> {

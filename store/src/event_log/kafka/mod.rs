@@ -84,6 +84,11 @@ impl KafkaEventLog {
         blocking(move || metadata.denied(&topic)).await
     }
 
+    /// `Conflict` where the brokers drop other records of an existing topic than they should.
+    pub async fn check_policy(&self, topic: &str, compacted: bool) -> Result<()> {
+        self.admin.check_policy(topic, compacted).await
+    }
+
     async fn partitions(&self, topic: &str) -> Result<u32> {
         if let Some(partitions) = self.metadata.known(topic) {
             return Ok(partitions);
