@@ -95,7 +95,13 @@ fn convert_as(
         Format::Pptx => pptx::convert(bytes, &config.slides, limits),
         Format::Doc => doc::convert(bytes, &config.doc, limits),
         Format::Ppt => ppt::convert(bytes, &config.slides, limits),
-        Format::OpenDocument(kind) => open_document::convert(bytes, kind, limits),
+        Format::OpenDocument(kind) => {
+            let keeps_hidden = match kind {
+                open_document::Kind::Text => config.docx.include_hidden_text,
+                open_document::Kind::Presentation => config.slides.include_hidden,
+            };
+            open_document::convert(bytes, kind, keeps_hidden, limits)
+        }
         Format::Spreadsheet => {
             spreadsheet::convert(bytes, &config.spreadsheet, &config.tables, limits)
         }

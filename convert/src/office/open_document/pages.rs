@@ -20,18 +20,8 @@ pub(super) const MARK: char = '\u{10FFFD}';
 /// Elements around a slide: the document, its body, the presentation.
 const SLIDE_DEPTH: usize = 3;
 
-/// The package with the slides marked. One whose content is no UTF-8 stays as it is, and so do
-/// slides behind damage.
-pub(super) fn marked<'b>(package: &'b [u8], content: &[u8]) -> Result<Cow<'b, [u8]>> {
-    let Ok(content) = std::str::from_utf8(content) else {
-        return Ok(Cow::Borrowed(package));
-    };
-    with_content(package, &with_marks(content))
-        .map(Cow::Owned)
-        .map_err(|error| corrupt(&error.to_string()))
-}
-
-fn with_marks(content: &str) -> String {
+/// The content with the slides marked; slides behind damage stay as they are.
+pub(super) fn with_marks(content: &str) -> String {
     let mark = format!(
         "<d:frame xmlns:d=\"urn:oasis:names:tc:opendocument:xmlns:drawing:1.0\" \
          xmlns:p=\"urn:oasis:names:tc:opendocument:xmlns:presentation:1.0\" p:class=\"title\">\
@@ -70,8 +60,21 @@ fn with_marks(content: &str) -> String {
     out
 }
 
-/// The package with another content.
-pub(super) fn with_content(package: &[u8], content: &str) -> ZipResult<Vec<u8>> {
+/// The package with other content than it has.
+pub(super) fn with_content<'b>(
+    package: &'b [u8],
+    before: &str,
+    content: &str,
+) -> Result<Cow<'b, [u8]>> {
+    if content == before {
+        return Ok(Cow::Borrowed(package));
+    }
+    rewritten(package, content)
+        .map(Cow::Owned)
+        .map_err(|error| corrupt(&error.to_string()))
+}
+
+fn rewritten(package: &[u8], content: &str) -> ZipResult<Vec<u8>> {
     let mut members = ZipArchive::new(Cursor::new(package))?;
     let mut out = ZipWriter::new(Cursor::new(Vec::with_capacity(package.len())));
     for index in 0..members.len() {

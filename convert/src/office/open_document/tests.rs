@@ -74,7 +74,7 @@ fn slides() -> Vec<u8> {
 }
 
 fn converted(bytes: &[u8], kind: Kind) -> Converted {
-    convert(bytes, kind, &Limits::starting_now(&config())).unwrap()
+    convert(bytes, kind, false, &Limits::starting_now(&config())).unwrap()
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn each_slide_is_a_page() {
 #[test]
 fn what_is_no_such_document_is_refused() {
     let kind = |bytes: &[u8]| {
-        convert(bytes, Kind::Text, &Limits::starting_now(&config()))
+        convert(bytes, Kind::Text, false, &Limits::starting_now(&config()))
             .unwrap_err()
             .kind()
     };
@@ -125,8 +125,10 @@ fn what_is_no_such_document_is_refused() {
 
 #[test]
 fn damage_does_no_harm() {
-    withstands(&text(), |bytes, limits| convert(bytes, Kind::Text, limits));
+    withstands(&text(), |bytes, limits| {
+        convert(bytes, Kind::Text, false, limits)
+    });
     withstands(&slides(), |bytes, limits| {
-        convert(bytes, Kind::Presentation, limits)
+        convert(bytes, Kind::Presentation, false, limits)
     });
 }

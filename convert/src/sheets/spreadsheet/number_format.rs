@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use super::date::{Shown, from_serial};
-use super::section::{Section, sections_of};
+use super::section::{Section, sections_of, starts_general};
 use crate::sheets::tables::value::{Cell, Value};
 
 /// Longest format that is understood.
@@ -133,7 +133,7 @@ fn date_parts(code: &str) -> Option<Shown> {
 fn date_letters(code: &str) -> (String, bool) {
     let mut letters = String::new();
     let mut is_elapsed = false;
-    let mut characters = code.chars();
+    let mut characters = code.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
             '"' => characters
@@ -141,6 +141,21 @@ fn date_letters(code: &str) -> (String, bool) {
                 .take_while(|next| *next != '"')
                 .for_each(drop),
             '\\' | '_' | '*' => drop(characters.next()),
+            'G' | 'g' if starts_general(characters.clone()) => {
+                characters.by_ref().take(6).for_each(drop);
+            }
+            // The day of the week, as `dddd`.
+            'A' | 'a'
+                if characters
+                    .next_if(|next| matches!(next, 'A' | 'a'))
+                    .is_some() =>
+            {
+                while characters
+                    .next_if(|next| matches!(next, 'A' | 'a'))
+                    .is_some()
+                {}
+                letters.push('d');
+            }
             '[' => {
                 let inside: String = characters
                     .by_ref()
@@ -199,6 +214,14 @@ mod tests {
             ("# ?/?", 0.5, "0.5"),
             ("[>100]0.0;0", 7.0, "7"),
             ("General", 0.1 + 0.2, "0.3"),
+            ("General\"台\"", 3.0, "3台"),
+            ("General\" kg\"", 12.5, "12.5 kg"),
+            ("General\\°C", 60.0, "60°C"),
+            ("General;-General", -7.0, "-7"),
+            ("General_)", 7.0, "7"),
+            ("[Blue]General", 7.5, "7.5"),
+            ("¥General", 9.0, "¥9"),
+            ("[DBNum2][$-804]General", 12.0, "12"),
             ("\"Q\"0", 3.0, "Q3"),
             ("¥#,##0", 1000.0, "¥1,000"),
         ] {
@@ -214,6 +237,9 @@ mod tests {
             ("[$-804]aaaa yyyy/m/d h:mm", "2024-02-29 12:00:00"),
             ("h:mm AM/PM", "12:00:00"),
             ("mmm-yy", "2024-02-29"),
+            ("[$-804]aaaa;@", "2024-02-29"),
+            ("aaa", "2024-02-29"),
+            ("h:mm A/P", "12:00:00"),
             ("[h]:mm:ss", "1088436:00:00"),
             ("mm:ss.0", "12:00:00"),
             ("[Red]0.0", "45351.5"),

@@ -264,7 +264,8 @@ impl Section {
     }
 }
 
-fn starts_general(rest: impl Iterator<Item = char>) -> bool {
+/// Whether the rest of a `G` makes it `General`: the number as it is.
+pub(super) fn starts_general(rest: impl Iterator<Item = char>) -> bool {
     rest.take(6)
         .collect::<String>()
         .eq_ignore_ascii_case("eneral")
