@@ -20,6 +20,51 @@ pub(crate) fn finish_title(
     })
 }
 
+/// What programs call a document that nobody has named, in lower case, without numbers.
+const PLACEHOLDERS: [&str; 17] = [
+    "document",
+    "untitled",
+    "untitled document",
+    "title",
+    "document title",
+    "word",
+    "microsoft word",
+    "new microsoft word document",
+    "microsoft word document",
+    "dokument",
+    "文档",
+    "文檔",
+    "未命名",
+    "无标题",
+    "無標題",
+    "标题",
+    "新建 microsoft word 文档",
+];
+/// Ends of names of files that text is written in.
+const EXTENSIONS: [&str; 15] = [
+    ".doc", ".docx", ".dot", ".dotx", ".odt", ".ott", ".rtf", ".txt", ".wps", ".wpd", ".pdf",
+    ".tex", ".htm", ".html", ".md",
+];
+
+/// The title of a document that states one and shows one: what a program or the name of a file left
+/// in its properties names it only where it shows none.
+pub(crate) fn stated_or_shown(stated: Option<String>, shown: Option<String>) -> Option<String> {
+    match stated {
+        Some(stated) if is_placeholder(&stated) => shown.or(Some(stated)),
+        stated => stated.or(shown),
+    }
+}
+
+/// Whether nobody gave this title.
+fn is_placeholder(title: &str) -> bool {
+    let title = title.trim().to_lowercase();
+    let numbered = |character: char| {
+        character.is_numeric() || matches!(character, ' ' | '(' | ')' | '（' | '）')
+    };
+    let name = title.trim_end_matches(numbered);
+    PLACEHOLDERS.contains(&name) || EXTENSIONS.iter().any(|end| title.ends_with(end))
+}
+
 /// White space to single spaces, without characters that nobody sees or that turn the direction of
 /// what stands behind them, cut after `maximum_characters`.
 pub fn one_line(text: &str, maximum_characters: usize) -> String {
@@ -54,6 +99,34 @@ pub fn file_stem(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_nobody_named_is_named_by_what_it_shows() {
+        let title = |stated: &str| stated_or_shown(Some(stated.into()), Some("Pumps".into()));
+        for stated in [
+            "Document1",
+            "文档1",
+            "未命名",
+            "Untitled",
+            "新建 Microsoft Word 文档 (2)",
+            "template_old_v3.dot",
+            "Microsoft Word",
+            "标题",
+        ] {
+            assert_eq!(title(stated).as_deref(), Some("Pumps"), "{stated}");
+        }
+        for stated in ["Document control", "标题党", "Word embeddings", "IEC 61850"] {
+            assert_eq!(title(stated).as_deref(), Some(stated));
+        }
+        assert_eq!(
+            stated_or_shown(Some("plan.doc".into()), None).as_deref(),
+            Some("plan.doc")
+        );
+        assert_eq!(
+            stated_or_shown(None, Some("Pumps".into())).as_deref(),
+            Some("Pumps")
+        );
+    }
 
     #[test]
     fn titles_fall_back_to_the_file_name() {

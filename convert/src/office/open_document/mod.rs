@@ -23,6 +23,7 @@ use crate::archive::{Archive, encrypted};
 use crate::document::Converted;
 use crate::limits::Limits;
 use crate::slides::slide_images::note_hidden;
+use crate::titles::stated_or_shown;
 
 /// Name and version; the version grows with every change of the output.
 pub(crate) const NAME: &str = "open-document/3";
@@ -80,7 +81,7 @@ pub(crate) fn convert(
     limits.check_markdown(&written.markdown)?;
     Ok(Converted {
         markdown: written.markdown,
-        title: metadata.get("title").cloned().or(written.first_heading),
+        title: stated_or_shown(metadata.get("title").cloned(), written.first_heading),
         converter: NAME.into(),
         metadata,
         images: written.pictures.images,

@@ -267,7 +267,12 @@ impl Reader<'_> {
             .row
             .saturating_add(sheet.row_repeats)
             .min(MAXIMUM_ROWS);
-        if has_content && !sheet.is_hidden && (!sheet.row_hidden || keeps_hidden) {
+        if sheet.row_hidden && !keeps_hidden {
+            for index in sheet.row..last {
+                sheet.cells.row.index = index;
+                sheet.builder.hide(&sheet.cells.row);
+            }
+        } else if has_content && !sheet.is_hidden {
             let rows = u64::from(last.saturating_sub(sheet.row));
             let cells = sheet.cells.row.cells.len() as u64;
             sheet.builder.check_room(rows * cells)?;

@@ -169,6 +169,13 @@ impl<'a> SheetBuilder<'a> {
         self.spool.push(row)
     }
 
+    /// Takes note of a row that is hidden.
+    pub(super) fn hide(&mut self, row: &Row<'_>) {
+        if row.cells.iter().any(|cell| !cell.is_blank()) {
+            self.layout.pass(row.index);
+        }
+    }
+
     /// Takes note of merged cells.
     pub(super) fn merge(&mut self, range: Area) {
         if self.merges.len() < MAXIMUM_MERGES

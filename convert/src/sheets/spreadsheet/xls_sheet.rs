@@ -83,9 +83,7 @@ pub(super) fn read<'a>(
         let Some((index, ..)) = rows.first() else {
             continue;
         };
-        if found.hidden_rows.contains(index) && !found.is_filtered && !keeps_hidden {
-            continue;
-        }
+        let is_hidden = found.hidden_rows.contains(index) && !found.is_filtered && !keeps_hidden;
         let wanted = rows
             .iter()
             .filter(|(_, column, ..)| keeps_hidden || !found.hidden_columns.contains(column));
@@ -93,7 +91,11 @@ pub(super) fn read<'a>(
         wanted
             .filter_map(|place| cell(stream, place, globals))
             .try_for_each(|cell| row.add(cell))?;
-        builder.push(&mut row.row)?;
+        if is_hidden {
+            builder.hide(&row.row);
+        } else {
+            builder.push(&mut row.row)?;
+        }
     }
     found
         .merges

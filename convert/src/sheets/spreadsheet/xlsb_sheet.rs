@@ -32,6 +32,8 @@ pub(super) fn read_sheet(
             kind::ROW => {
                 if !row_hidden || keeps_hidden {
                     builder.push(&mut row.row)?;
+                } else {
+                    builder.hide(&row.row);
                 }
                 row.begin(u32_at(data, 0).unwrap_or(MAXIMUM_ROWS));
                 row_hidden = data.get(11).is_some_and(|flags| flags & 0x10 != 0);

@@ -146,6 +146,8 @@ impl SheetReader<'_> {
                     || self.context.bounds.settings.hidden_rows_and_columns;
                 if keeps {
                     builder.push(&mut self.row.row)?;
+                } else {
+                    builder.hide(&self.row.row);
                 }
                 self.row.begin(self.next_row);
             }

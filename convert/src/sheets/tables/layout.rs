@@ -82,6 +82,14 @@ impl Layout {
         }
     }
 
+    /// Takes note of a row with content that is not shown: the tables above go on below it. In the
+    /// order of the other rows.
+    pub(crate) fn pass(&mut self, index: u32) {
+        for area in self.open.iter_mut().filter(|area| area.bottom + 1 == index) {
+            area.bottom = index;
+        }
+    }
+
     /// Only blocks of adjoining rows are told apart from now on; if there are too many of these,
     /// nothing is.
     fn coarsen(&mut self) {
@@ -296,6 +304,30 @@ mod tests {
             [(0, 1, 0, 2), (2, 3, 3, 5)]
         );
         assert_eq!(areas("x\n x\n  x\nx"), [(0, 3, 0, 2)]);
+    }
+
+    #[test]
+    fn rows_that_are_not_shown_part_nothing() {
+        let row = |index| Row {
+            index,
+            cells: vec![
+                Cell::new(0, Value::Integer(1)),
+                Cell::new(1, Value::Integer(1)),
+            ],
+        };
+        let mut layout = Layout::default();
+        layout.add(&row(0));
+        layout.pass(1);
+        layout.pass(2);
+        layout.add(&row(3));
+        layout.pass(5);
+        layout.add(&row(6));
+        let rows: Vec<(u32, u32)> = layout
+            .areas(64)
+            .iter()
+            .map(|area| (area.top, area.bottom))
+            .collect();
+        assert_eq!(rows, [(0, 3), (6, 6)], "an empty row does");
     }
 
     #[test]

@@ -30,10 +30,11 @@ use crate::office::blocks::{Block, render};
 use crate::office::ole::{Compound, encrypted};
 use crate::office::pictures::Pictures;
 use crate::office::summary;
+use crate::titles::stated_or_shown;
 use fib::{Fib, Place};
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "doc/3";
+pub(crate) const NAME: &str = "doc/4";
 /// Media type.
 pub(crate) const MEDIA_TYPE: &str = "application/msword";
 
@@ -92,10 +93,7 @@ pub(crate) fn convert(bytes: &[u8], settings: &DocConfig, limits: &Limits) -> Re
     let notes = notes::find(&fib, &table, settings.include_comments, &mut document);
     let mut blocks = story::blocks(&mut document, 0, fib.lengths.main, limits)?;
     blocks.extend(notes::left_over_boxes(&mut document, limits)?);
-    let title = metadata
-        .get("title")
-        .cloned()
-        .or_else(|| first_heading(&blocks));
+    let title = stated_or_shown(metadata.get("title").cloned(), first_heading(&blocks));
     let markdown = render(&blocks) + &notes::definitions(&notes, &mut document, limits)?;
     let (images, blobs) = (document.pictures.images, document.pictures.blobs);
     Ok(Converted {

@@ -97,13 +97,14 @@ impl<'d, 'b> Story<'d, 'b> {
         }
     }
 
-    /// A content control; one that is a table of contents is dropped but for its pages.
+    /// A content control; one that is a table of contents, or that nobody has filled in, is dropped
+    /// but for its pages.
     fn content_control(&mut self, xml: &mut XmlReader, out: &mut Vec<Block>) -> Result<()> {
-        let mut is_contents = false;
+        let mut is_dropped = false;
         while let Some(element) = xml.child()? {
             match element.name() {
-                "sdtPr" => is_contents = is_contents_control(xml)?,
-                "sdtContent" if is_contents => {
+                "sdtPr" => is_dropped = is_dropped_control(xml)?,
+                "sdtContent" if is_dropped => {
                     let mut dropped = Vec::new();
                     self.blocks(xml, &mut dropped)?;
                     out.extend(std::iter::repeat_n(Block::Page, pages_in(&dropped)));
@@ -200,8 +201,9 @@ impl<'d, 'b> Story<'d, 'b> {
     }
 }
 
-/// Whether a content control's properties name it a table of contents.
-pub(super) fn is_contents_control(xml: &mut XmlReader) -> Result<bool> {
+/// Whether a content control's properties name it a table of contents, or say that it shows what is to
+/// be filled in.
+pub(super) fn is_dropped_control(xml: &mut XmlReader) -> Result<bool> {
     let mut found = false;
     while let Some(element) = xml.child()? {
         match element.name() {
@@ -210,7 +212,12 @@ pub(super) fn is_contents_control(xml: &mut XmlReader) -> Result<bool> {
                 found |= gallery == "table of contents";
                 xml.skip()?;
             }
-            "docPartObj" | "docPartList" => found |= is_contents_control(xml)?,
+            "docPartObj" | "docPartList" => found |= is_dropped_control(xml)?,
+            // What stands there says what is to be filled in.
+            "showingPlcHdr" => {
+                found |= element.is_on();
+                xml.skip()?;
+            }
             _ => xml.skip()?,
         }
     }

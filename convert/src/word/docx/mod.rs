@@ -43,9 +43,10 @@ use crate::office::blocks::{Block, render};
 use crate::office::package::{Package, TextPart};
 use crate::office::properties;
 use crate::office::xml::{Damage, XmlReader};
+use crate::titles::stated_or_shown;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "docx/3";
+pub(crate) const NAME: &str = "docx/4";
 
 /// Media type of the usual kind of Word document.
 pub(crate) const MEDIA_TYPE: &str =
@@ -122,7 +123,7 @@ pub(crate) fn convert(
     let stated = metadata
         .get("title")
         .map(|title| title.trim_start_matches("Microsoft Word - ").to_owned());
-    let title = stated.or(document.title).or(document.first_heading);
+    let title = stated_or_shown(stated, document.title.or(document.first_heading));
     Ok(Converted {
         markdown,
         title,

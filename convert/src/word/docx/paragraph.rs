@@ -9,6 +9,7 @@ use super::numbering::{Mark, Numbered, Reference};
 use super::run_look::RunLook;
 use super::set_headings::Setting;
 use super::styles::{ParagraphStyle, Role};
+use crate::contents;
 use crate::office::blocks::Block;
 use crate::office::inline::Inline;
 use crate::office::xml::XmlReader;
@@ -126,6 +127,13 @@ impl Story<'_, '_> {
             push_code(&mut finished.inline, out);
             return Ok(());
         }
+        if is_blank && self.table_depth > 0 {
+            // A column that Word numbers has nothing else in it.
+            let label = numbered.map(|numbered| numbered.label);
+            let label = label.filter(|label| label.contains(char::is_alphanumeric));
+            out.extend(label.map(Block::Paragraph));
+            return Ok(());
+        }
         if is_blank || finished.style.role == Role::Contents {
             return Ok(());
         }
@@ -204,7 +212,7 @@ impl Story<'_, '_> {
         Ok(true)
     }
 
-    /// Keeps the first title and the first heading.
+    /// Keeps the first title and the first heading, but for that of a table of contents.
     fn note_title(&mut self, finished: &Finished) {
         let found = if finished.style.role == Role::Title {
             &mut self.document.title
@@ -212,7 +220,8 @@ impl Story<'_, '_> {
             &mut self.document.first_heading
         };
         if found.is_none() {
-            *found = Some(finished.inline.title()).filter(|title| !title.is_empty());
+            let title = Some(finished.inline.title());
+            *found = title.filter(|title| !title.is_empty() && !contents::is_title(title));
         }
     }
 

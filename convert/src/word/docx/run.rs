@@ -2,7 +2,7 @@
 
 use tributary_schemas::Result;
 
-use super::body::{Story, is_contents_control};
+use super::body::{Story, is_dropped_control};
 use super::fields::{Ending, Meaning, meaning};
 use super::notes::NoteKind;
 use super::run_look::RunLook;
@@ -96,11 +96,11 @@ impl Story<'_, '_> {
     }
 
     fn inline_control(&mut self, xml: &mut XmlReader, inline: &mut Inline) -> Result<()> {
-        let mut is_contents = false;
+        let mut is_dropped = false;
         while let Some(element) = xml.child()? {
             match element.name() {
-                "sdtPr" => is_contents = is_contents_control(xml)?,
-                "sdtContent" if !is_contents => self.inline_children(xml, inline)?,
+                "sdtPr" => is_dropped = is_dropped_control(xml)?,
+                "sdtContent" if !is_dropped => self.inline_children(xml, inline)?,
                 _ => xml.skip()?,
             }
         }

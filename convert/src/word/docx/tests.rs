@@ -407,7 +407,7 @@ fn properties_become_metadata() {
     );
     assert_eq!(
         (converted.media_type.as_str(), converted.converter.as_ref()),
-        (MEDIA_TYPE, "docx/3")
+        (MEDIA_TYPE, "docx/4")
     );
     let printed =
         "<cp:coreProperties><dc:title>Microsoft Word - plan.doc</dc:title></cp:coreProperties>";
@@ -529,4 +529,61 @@ fn typed_tables_of_contents_are_left_out() {
     );
     let others = ["Part", "Item", "Limits"].map(entry).concat();
     assert!(markdown(&(others + &headings)).starts_with("Part 7\n"));
+}
+
+#[test]
+fn a_control_that_nobody_filled_in_says_nothing() {
+    let control = |properties: &str, text: &str| {
+        format!(
+            "<w:sdt><w:sdtPr>{properties}</w:sdtPr><w:sdtContent><w:r><w:t>{text}</w:t></w:r></w:sdtContent></w:sdt>"
+        )
+    };
+    let body = format!(
+        "<w:p><w:r><w:t xml:space='preserve'>since </w:t></w:r>{}{}</w:p>",
+        control("<w:showingPlcHdr/>", "Click here to enter a date."),
+        control("<w:showingPlcHdr w:val='0'/>", "May"),
+    );
+    assert_eq!(markdown(&body), "since May\n");
+}
+
+#[test]
+fn a_column_that_is_numbered_says_its_numbers() {
+    let cell = |content: &str| format!("<w:tc>{content}</w:tc>");
+    let number =
+        "<w:p><w:pPr><w:numPr><w:ilvl w:val='0'/><w:numId w:val='1'/></w:numPr></w:pPr></w:p>";
+    let row = |first: &str, second: &str| {
+        format!(
+            "<w:tr>{}{}</w:tr>",
+            cell(first),
+            cell(&paragraph("", second))
+        )
+    };
+    let table = format!(
+        "<w:tbl>{}{}{}</w:tbl>",
+        row(&paragraph("", "序号"), "件"),
+        row(number, "泵"),
+        row(number, "阀")
+    );
+    let numbering = "<w:numbering><w:abstractNum w:abstractNumId='0'><w:lvl w:ilvl='0'><w:start w:val='1'/><w:numFmt w:val='decimal'/><w:lvlText w:val='%1'/></w:lvl></w:abstractNum><w:num w:numId='1'><w:abstractNumId w:val='0'/></w:num></w:numbering>";
+    let package = TestPackage::with_body(&table).part("word/numbering.xml", numbering);
+    assert_eq!(
+        package.converted().unwrap().markdown,
+        "| 序号 | 件 |\n| --- | --- |\n| 1 | 泵 |\n| 2 | 阀 |\n"
+    );
+}
+
+#[test]
+fn the_title_of_contents_is_not_that_of_the_document() {
+    let heading = |text: &str| paragraph("<w:outlineLvl w:val='0'/>", text);
+    let body = format!(
+        "{}{}{}",
+        heading("目 录"),
+        heading("泵的安装"),
+        paragraph("", "检查基础。")
+    );
+    let properties = "<cp:coreProperties><dc:title>文档1</dc:title></cp:coreProperties>";
+    let package = TestPackage::with_body(&body).part("docProps/core.xml", properties);
+    let converted = package.converted().unwrap();
+    assert_eq!(converted.markdown, "# 泵的安装\n\n检查基础。\n");
+    assert_eq!(converted.title.as_deref(), Some("泵的安装"));
 }

@@ -32,6 +32,19 @@ pub(super) fn without_contents(blocks: Vec<Block>) -> Vec<Block> {
             dropped.fill(true);
         }
     }
+    // Its entries were a field, which is not read.
+    for (at, block) in blocks.iter().enumerate() {
+        let mut below = blocks
+            .iter()
+            .skip(at + 1)
+            .filter(|block| **block != Block::Page);
+        if matches!(below.next(), Some(Block::Heading(..)))
+            && text_of(block).is_some_and(is_title)
+            && let Some(dropped) = is_dropped.get_mut(at)
+        {
+            *dropped = true;
+        }
+    }
     let kept =
         |(block, is_dropped): (Block, bool)| (!is_dropped || block == Block::Page).then_some(block);
     blocks

@@ -91,7 +91,10 @@ fn a_workbook_is_read() {
     let book = converted(&example());
     assert_eq!(
         book.markdown,
-        "## Daten\n\n| name | rate |\n| --- | --- |\n| 中文 | 50.00% |\n\n| TRUE | 100.00% |\n| --- | --- |\n"
+        "## Daten\n\n| name | rate |\n| --- | --- |\n| 中文 | 50.00% |\n| TRUE | 100.00% |\n"
     );
-    assert_eq!(query(&book, "SELECT * FROM Daten_1"), ["'中文'|0.5"]);
+    assert_eq!(
+        query(&book, "SELECT * FROM Daten"),
+        ["'中文'|0.5", "'TRUE'|1.0"]
+    );
 }
