@@ -137,7 +137,7 @@ impl<'s> Builder<'s> {
                 break;
             }
             match child.value() {
-                Node::Text(text) => inline.text(&text.text),
+                Node::Text(text) => self.text(&text.text, &mut inline),
                 Node::Element(_) if self.selection.leaves_out(child) => {}
                 Node::Element(element)
                     if BLOCKS.contains(&element.name()) || self.holders.contains(&child.id()) =>

@@ -55,6 +55,22 @@ const FORMULA_CLASSES: [&str; 5] = [
     "MathJax_CHTML",
 ];
 
+/// Classes of what a reader opens with a click.
+const PANEL_CLASSES: [&str; 12] = [
+    "accordion-body",
+    "accordion-content",
+    "accordion-panel",
+    "collapse",
+    "collapsible-content",
+    "expand-content",
+    "expander-content",
+    "panel-collapse",
+    "tab-content",
+    "tab-pane",
+    "tabcontent",
+    "toggle-content",
+];
+
 /// `role`s of what surrounds the content.
 const BOILERPLATE_ROLES: [&str; 8] = [
     "navigation",
@@ -74,6 +90,8 @@ const MAIN_SHARE: f64 = 0.25;
 pub(super) struct Selection {
     left_out: HashSet<NodeId>,
     root: Option<NodeId>,
+    /// Whether a script of the page shows TeX between `\(` and `\)` as a formula.
+    pub(super) has_tex: bool,
 }
 
 impl Selection {
@@ -82,6 +100,7 @@ impl Selection {
         Self {
             left_out: collect(root, is_never),
             root: None,
+            has_tex: has_tex(root),
         }
     }
 
@@ -92,6 +111,7 @@ impl Selection {
         let mut selection = Self {
             left_out,
             root: None,
+            has_tex: has_tex(root),
         };
         let whole = selection.characters(root) as f64;
         let candidate = selection
@@ -208,7 +228,33 @@ fn is_never(element: ElementRef) -> bool {
         };
         has_class(element, &FORMULA_CLASSES) && (source_before() || source_after())
     };
-    (NEVER.contains(&element.value().name()) && !is_formula_source(element)) || is_shown_formula()
+    let is_read = || is_formula_source(element) || is_word_of_a_sentence(element);
+    (NEVER.contains(&element.value().name()) && !is_read()) || is_shown_formula()
+}
+
+/// A button that the text around it names: "Press RESET for 5 seconds".
+fn is_word_of_a_sentence(element: ElementRef) -> bool {
+    let is_text = |node: Option<Tree>| {
+        node.is_some_and(|node| {
+            let text = node.value().as_text();
+            text.is_some_and(|text| text.contains(|character: char| !character.is_whitespace()))
+        })
+    };
+    element.value().name() == "button"
+        && is_text(element.prev_sibling())
+        && is_text(element.next_sibling())
+}
+
+/// Whether a script of the page shows TeX in its text.
+fn has_tex(root: Tree) -> bool {
+    let is_renderer = |element: ElementRef| {
+        let source = element.attr("src").unwrap_or_default().to_ascii_lowercase();
+        element.value().name() == "script"
+            && (source.contains("mathjax") || source.contains("katex"))
+    };
+    root.descendants()
+        .filter_map(ElementRef::wrap)
+        .any(is_renderer)
 }
 
 fn is_formula_source(script: ElementRef) -> bool {
@@ -228,7 +274,7 @@ fn is_boilerplate(element: ElementRef) -> bool {
         || name == "dialog"
         || BOILERPLATE_ROLES.contains(&role)
         || is_page_frame(element, name)
-        || is_hidden(element)
+        || (is_hidden(element) && !is_panel(element))
         || has_boilerplate_name(element)
 }
 
@@ -248,6 +294,25 @@ fn is_page_frame(element: ElementRef, name: &str) -> bool {
             .filter_map(ElementRef::wrap)
             .any(|below| below.value().name() == "h1");
     !within && !holds_title
+}
+
+/// Whether a reader opens what is hidden: a panel of tabs or of an accordion, or what stands right
+/// below its heading.
+fn is_panel(element: ElementRef) -> bool {
+    let is_named = |class: &str| PANEL_CLASSES.contains(&class.to_ascii_lowercase().as_str());
+    let below_heading = || {
+        let above = element.prev_siblings().find_map(ElementRef::wrap);
+        above.is_some_and(|above| {
+            matches!(
+                above.value().name(),
+                "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "dt"
+            ) || above.attr("aria-expanded").is_some()
+        })
+    };
+    element.attr("hidden") == Some("until-found")
+        || element.attr("role") == Some("tabpanel")
+        || element.value().classes().any(is_named)
+        || below_heading()
 }
 
 fn is_hidden(element: ElementRef) -> bool {

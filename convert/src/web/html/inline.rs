@@ -135,11 +135,25 @@ impl Builder<'_> {
                 return;
             }
             match child.value() {
-                Node::Text(text) => inline.text(&text.text),
+                Node::Text(text) => self.text(&text.text, inline),
                 Node::Element(_) if !self.selection.leaves_out(child) => self.inline(child, inline),
                 _ => {}
             }
         }
+    }
+
+    /// Adds text, in which a script of the page may show formulas: `\(…\)` in a line, `\[…\]` on
+    /// their own.
+    pub(super) fn text(&self, text: &str, inline: &mut Inline) {
+        let mut rest = text;
+        while self.selection.has_tex
+            && let Some((before, tex, is_display, after)) = next_formula(rest)
+        {
+            inline.text(before);
+            formula(tex, is_display, inline);
+            rest = after;
+        }
+        inline.text(rest);
     }
 
     /// Adds one element to a run of text.
@@ -329,6 +343,17 @@ fn tex_script(element: &ElementRef, inline: &mut Inline) {
         .unwrap_or_default()
         .contains("mode=display");
     formula(&element.text().collect::<String>(), is_display, inline);
+}
+
+/// The first formula of a text, with what is in front of it, whether it stands on a line of its own,
+/// and what is behind it.
+fn next_formula(text: &str) -> Option<(&str, &str, bool, &str)> {
+    let (open, close, is_display) = [("\\(", "\\)", false), ("\\[", "\\]", true)]
+        .into_iter()
+        .min_by_key(|(open, ..)| text.find(open).unwrap_or(usize::MAX))?;
+    let (before, behind) = text.split_once(open)?;
+    let (tex, after) = behind.split_once(close)?;
+    Some((before, tex, is_display, after))
 }
 
 /// A formula between dollar signs, on one line.

@@ -35,7 +35,7 @@ use crate::text_encoding::note_encoding;
 use crate::text_encoding::unix_line_ends;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "html/7";
+pub(crate) const NAME: &str = "html/8";
 
 /// Bytes given to the parser between two looks at the clock.
 const PIECE_BYTES: usize = 32 * 1024;

@@ -394,3 +394,37 @@ fn tables_of_long_texts_and_of_titles_are_tables() {
         "a\n\nb\n"
     );
 }
+
+#[test]
+fn a_button_in_a_sentence_is_a_word_of_it() {
+    assert_eq!(
+        markdown(
+            "<p>Press <button>RESET</button> and then <button>START</button> for 5 s.</p><button>Copy</button>"
+        ),
+        "Press RESET and then START for 5 s.\n"
+    );
+    assert_eq!(markdown("<p>one <button>Edit</button></p>"), "one\n");
+}
+
+#[test]
+fn what_a_reader_opens_is_read() {
+    for panel in [
+        "<h2>Why?</h2><div class=panel style='display: none'><p>Because.</p></div>",
+        "<h2>Why?</h2><div hidden><p>Because.</p></div>",
+        "<div class=accordion><h2>Why?</h2></div><div class='collapse' style='display:none'><p>Because.</p></div>",
+        "<div role=tabpanel hidden><h2>Why?</h2><p>Because.</p></div>",
+    ] {
+        let page = format!("{panel}<p hidden>secret</p><p>end</p>");
+        assert_eq!(markdown(&page), "## Why?\n\nBecause.\n\nend\n", "{panel}");
+    }
+}
+
+#[test]
+fn formulas_between_brackets_are_those_of_a_page_that_shows_them() {
+    let text = "<p>Moment \\(M = F \\cdot l\\) and \\[ \\sigma = 1 \\] \\(open</p>";
+    assert_eq!(
+        markdown(&format!("<script src='//cdn/MathJax.js'></script>{text}")),
+        "Moment $M = F \\cdot l$ and $$\\sigma = 1$$ \\\\(open\n"
+    );
+    assert!(!markdown(text).contains('$'));
+}

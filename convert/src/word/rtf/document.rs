@@ -33,8 +33,35 @@ impl Style {
 pub(super) struct Paragraph {
     /// Heading level, 1 to 6.
     pub heading: Option<u8>,
-    /// Whether it is an item of a list, and whether that list is numbered.
-    pub item: Option<bool>,
+    /// How deep it lies in lists, from 0, if it is an item of one.
+    pub level: u8,
+}
+
+/// What stands in front of an item of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// A sign that is no number.
+    Bullet,
+    /// A number, or a letter that stands for one.
+    Number(u64),
+}
+
+impl Mark {
+    /// The mark as it is written: `3.`, `b)` or a sign.
+    pub(super) fn read(text: &str) -> Self {
+        let text = text.trim().trim_start_matches(['(', '（']);
+        let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+        if let Ok(number) = digits.parse() {
+            return Self::Number(number);
+        }
+        let mut characters = text.chars();
+        match (characters.next(), characters.next()) {
+            (Some(letter @ ('a'..='z' | 'A'..='Z')), Some('.' | ')' | '）' | '、')) => {
+                Self::Number(u64::from(u32::from(letter.to_ascii_lowercase()) - u32::from('a')) + 1)
+            }
+            _ => Self::Bullet,
+        }
+    }
 }
 
 /// The document so far.
@@ -43,6 +70,8 @@ pub(super) struct Document {
     blocks: Vec<Block>,
     /// Markdown of the open paragraph.
     text: String,
+    /// What stands in front of it, whatever of its properties comes behind.
+    pub(super) mark: Option<Mark>,
     style: Style,
     rows: Vec<Vec<String>>,
     row: Vec<String>,
@@ -149,10 +178,11 @@ impl Document {
     pub(super) fn end_paragraph(&mut self, kind: Paragraph) {
         self.end_table();
         let text = self.take_text();
+        let mark = self.mark.take();
         if text.is_empty() {
             return;
         }
-        match (kind.heading, kind.item) {
+        match (kind.heading, mark) {
             (Some(level), _) => self.blocks.push(Block::Heading(
                 level,
                 text.replace(['*', '\n'], " ")
@@ -160,25 +190,43 @@ impl Document {
                     .collect::<Vec<_>>()
                     .join(" "),
             )),
-            (None, Some(numbered)) => self.push_item(text, numbered),
+            (None, Some(mark)) => self.push_item(text, mark, kind.level),
             (None, None) => self.blocks.push(Block::Paragraph(text)),
         }
     }
 
-    /// Adds to the list before, if it is of the same kind.
-    fn push_item(&mut self, text: String, numbered: bool) {
+    /// Adds to the list before, if it is of the same kind; deeper ones to its last item.
+    fn push_item(&mut self, text: String, mark: Mark, level: u8) {
+        let mut blocks = &mut self.blocks;
+        for _ in 0..level {
+            if !matches!(blocks.last(), Some(Block::List(_, items)) if !items.is_empty()) {
+                break;
+            }
+            let Some(Block::List(_, items)) = blocks.last_mut() else {
+                return;
+            };
+            let Some(item) = items.last_mut() else {
+                return;
+            };
+            blocks = item;
+        }
         let item = vec![Block::Paragraph(text)];
-        match self.blocks.last_mut() {
-            Some(Block::List(start, items)) if start.is_some() == numbered => items.push(item),
-            _ => self
-                .blocks
-                .push(Block::List(numbered.then_some(1), vec![item])),
+        let start = match mark {
+            Mark::Bullet => None,
+            Mark::Number(number) => Some(number),
+        };
+        match blocks.last_mut() {
+            Some(Block::List(before, items)) if before.is_some() == start.is_some() => {
+                items.push(item);
+            }
+            _ => blocks.push(Block::List(start, vec![item])),
         }
     }
 
     /// Ends a paragraph inside a cell.
     pub(super) fn end_cell_paragraph(&mut self) {
         let text = self.take_text();
+        self.mark = None;
         if !text.is_empty() {
             self.cell
                 .push(text.replace('\n', "<br>").replace('|', "\\|"));

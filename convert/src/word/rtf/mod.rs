@@ -20,7 +20,7 @@ use crate::render::render;
 use crate::slices::part;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "rtf/3";
+pub(crate) const NAME: &str = "rtf/4";
 
 /// Converts a document. `Corrupt` if it is no RTF or breaks off with hardly any text.
 pub(crate) fn convert(bytes: &[u8], limits: &Limits) -> Result<Converted> {

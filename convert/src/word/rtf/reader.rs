@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use encoding_rs::{Encoding, WINDOWS_1252};
 use tributary_schemas::{ImageLink, Result};
 
-use super::document::{Document, Paragraph, Style};
+use super::document::{Document, Mark, Paragraph, Style};
 use super::scanner::{Scanner, Token};
 use crate::embedded::{Embedded, sniffed};
 use crate::escape::destination;
@@ -207,10 +207,7 @@ impl<'l> Reader<'l> {
             }
             Destination::ListMark => {
                 let mark = std::mem::take(&mut self.collected);
-                self.state.paragraph.item = Some(
-                    mark.trim_start()
-                        .starts_with(|first: char| first.is_ascii_digit()),
-                );
+                self.document.mark = Some(Mark::read(&mark));
             }
             _ => {}
         }

@@ -40,6 +40,27 @@ fn text_structure_and_pictures_are_read() {
 }
 
 #[test]
+fn lists_as_word_writes_them_keep_numbers_and_levels() {
+    let item = |mark: &str, level: u8, text: &str| {
+        format!("{{\\listtext\\pard\\plain {mark}\\tab}}\\pard\\ls1\\ilvl{level} {text}\\par\n")
+    };
+    let list = [
+        item("1.", 0, "First"),
+        item("2.", 0, "Second"),
+        item("a)", 1, "Nested a"),
+        item("b)", 1, "Nested b"),
+        item("3.", 0, "Third"),
+    ]
+    .concat();
+    let behind = item("4.", 0, "Fourth");
+    let document = format!("{{\\rtf1 {list}\\pard Body.\\par {behind}\\pard Body.\\par}}");
+    assert_eq!(
+        convert_text(&document).unwrap().markdown,
+        "1. First\n2. Second\n\n   1. Nested a\n   2. Nested b\n3. Third\n\nBody.\n\n4. Fourth\n\nBody.\n"
+    );
+}
+
+#[test]
 fn what_is_no_document_is_refused_and_a_cut_one_is_noted() {
     assert_eq!(
         convert_text("plain").unwrap_err().kind(),

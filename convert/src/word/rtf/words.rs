@@ -93,6 +93,10 @@ impl Reader<'_> {
             "u" => self.unicode(number.unwrap_or(0)),
             "s" => self.style_number(number.unwrap_or(0)),
             "outlinelevel" => self.outline_level(number.unwrap_or(9)),
+            "ilvl" => {
+                let level = u8::try_from(number.unwrap_or(0)).ok();
+                self.state.paragraph.level = level.unwrap_or(0).min(8);
+            }
             _ => self.structure(name),
         }
     }
