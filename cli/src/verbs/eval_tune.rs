@@ -17,8 +17,11 @@ use crate::app;
 use crate::args::{EvalTune, Global};
 use crate::config::Config;
 use crate::print::{self, Outcome};
+use crate::verbs::own_files;
 
 const SECTION: &str = "query_api.retrieval.vector_weight";
+/// What the first line of a file says, before the hash of those below it.
+const FIRST_LINE: &str = "# What tributary eval tune wrote. ";
 
 /// Runs each set in a folder of its own (below `--data-dir`, if that is given), then fits all.
 pub fn run(global: &Global, config: &Config, verb: &EvalTune) -> Result<Outcome> {
@@ -28,6 +31,8 @@ pub fn run(global: &Global, config: &Config, verb: &EvalTune) -> Result<Outcome>
             .filter(|folder| !folder.as_os_str().is_empty());
         let is_there = folder.is_none_or(Path::is_dir) && !file.is_dir();
         ensure!(is_there, "--write: {} cannot be a file", file.display());
+        let hint = "name another file, and take over what you want of it";
+        own_files::refuse_edited(file, FIRST_LINE, hint)?;
     }
     let sets = verb.sets.iter();
     let sets = sets.map(|folder| EvaluationSet::read(folder, &verb.queries, &verb.qrels));
@@ -59,7 +64,8 @@ pub fn run(global: &Global, config: &Config, verb: &EvalTune) -> Result<Outcome>
     }
     let text = describe(&tuning, configured, &model);
     if let Some(file) = &verb.write {
-        fs::write(file, &text).with_context(|| format!("cannot write {}", file.display()))?;
+        let text = own_files::signed(FIRST_LINE, &text);
+        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
     print::result(verb.output, &tuning, || text)?;
     Ok(Outcome::Done)

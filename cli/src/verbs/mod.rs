@@ -37,6 +37,7 @@ pub mod machine;
 pub mod mcp;
 pub mod models;
 mod other_profiles;
+mod own_files;
 mod preview_summary;
 pub mod profiles;
 pub mod publish;

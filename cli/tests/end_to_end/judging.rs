@@ -62,6 +62,12 @@ fn a_file_of_questions_is_judged_line_by_line_and_gone_on_with() {
     torn.push_str("{\"line\":4,\"has");
     std::fs::write(&path, torn).unwrap();
     workspace.write("questions.jsonl", lines(&question("A").to_string()));
+    let held = std::fs::File::open(workspace.path("judged.jsonl")).unwrap();
+    held.try_lock().unwrap();
+    workspace
+        .run(["judge", file, "-o", "judged.jsonl"])
+        .refused(1, &["another process adds to judged.jsonl"]);
+    drop(held);
     let second = workspace.run(["judge", file, "-o", "judged.jsonl"]);
     assert_eq!(second.code, 3, "{second:?}");
     assert!(

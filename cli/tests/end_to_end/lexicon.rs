@@ -72,6 +72,10 @@ fn a_lexicon_grows_from_documents_and_verdicts() {
     );
     let synonyms = std::fs::read_to_string(workspace.path("synonyms.txt")).unwrap();
     assert!(synonyms.contains("载波聚合\t-\tCA\n"), "{synonyms}");
+    workspace.write("synonyms.txt", format!("{synonyms}小区\t-\tcell\n"));
+    workspace
+        .run([&discover[..], &["--synonyms", "synonyms.txt"]].concat())
+        .refused(1, &["synonyms.txt was written or changed by hand"]);
 
     // Undo takes back the yes; the end of the input ends the review.
     let reviewed = review(&workspace, &["--reviewer", "ann"], "y\nu\nn\nx\ns\n");
@@ -266,6 +270,34 @@ fn without_names_of_files_all_lies_in_the_data_folder_and_each_round_learns() {
     let only = ["--minimum-score", "2", "--format", "json"];
     let built = workspace.json([&build[..], &only].concat());
     assert_eq!(number(&built, "/terms"), 1, "{built}");
+    let terms = || std::fs::read_to_string(workspace.path("terms.txt")).unwrap();
+    let first = terms();
+    // The next round, with what this one built in use.
+    workspace.write(
+        "tributary.toml",
+        "[taxonomy]\nlexicon_files = [\"terms.txt\"]\n",
+    );
+    workspace.json(["lexicon", "discover", "--format", "json"]);
+    let built = workspace.json([&build[..], &only].concat());
+    assert_eq!(
+        (number(&built, "/terms"), number(&built, "/known")),
+        (1, 0),
+        "{built}"
+    );
+    assert!(
+        terms().contains("地址转换") && first.contains("地址转换"),
+        "{}",
+        terms()
+    );
+    // What others have is left out, and said to be.
+    std::fs::rename(workspace.path("terms.txt"), workspace.path("others.txt")).unwrap();
+    workspace.write(
+        "tributary.toml",
+        "[taxonomy]\nlexicon_files = [\"others.txt\"]\n",
+    );
+    let nothing = workspace.run([&build[..], &only].concat());
+    nothing.refused(1, &["not in another lexicon already"]);
+    std::fs::remove_file(workspace.path("tributary.toml")).unwrap();
     // What is named elsewhere learns from what is named alone.
     let named = ["lexicon", "discover", "--output", "own.jsonl"];
     let named = workspace.json([&named[..], &["--format", "json"]].concat());

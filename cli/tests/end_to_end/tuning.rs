@@ -83,6 +83,10 @@ fn what_is_fitted_is_a_configuration() {
     workspace
         .run(arguments.iter().chain(&["--write", "nowhere/weight.toml"]))
         .refused(1, &["nowhere/weight.toml cannot be a file"]);
+    workspace.write("own.toml", "[query_api.server]\nlisten = \"127.0.0.1:0\"\n");
+    workspace
+        .run(arguments.iter().chain(&["--write", "own.toml"]))
+        .refused(1, &["own.toml was written or changed by hand"]);
     workspace.write("set/qrels.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\n");
     workspace
         .run(arguments)

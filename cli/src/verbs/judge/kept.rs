@@ -14,6 +14,8 @@ use super::Line;
 pub struct Kept {
     path: PathBuf,
     file: File,
+    /// The file before lines of it went: who opened it before that finds it locked.
+    _before: Option<File>,
     /// Lines that were judged.
     pub known: Vec<Line>,
     /// Whether a question changed, so that its line has a result from before too.
@@ -21,12 +23,14 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Opens or makes the file. One that holds anything else is not touched.
+    /// Opens or makes the file, for this process alone. One that holds anything else is not touched.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = || format!("cannot open {}", path.display());
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let mut file = files::open_with(&options, path).with_context(failed)?;
+        lock(&file, path)?;
+        let mut before = None;
         let text = files::read_data(path).with_context(failed)?;
         let whole = text
             .iter()
@@ -39,15 +43,15 @@ impl Kept {
         let again = written(&known)?;
         if again != text {
             replace(path, &again)?;
-            file = OpenOptions::new()
-                .write(true)
-                .open(path)
-                .with_context(failed)?;
+            let newer = OpenOptions::new().write(true).open(path);
+            before = Some(std::mem::replace(&mut file, newer.with_context(failed)?));
+            lock(&file, path)?;
         }
         file.seek(SeekFrom::End(0)).with_context(failed)?;
         Ok(Self {
             path: path.to_owned(),
             file,
+            _before: before,
             known,
             has_stale: false,
         })
@@ -72,6 +76,16 @@ impl Kept {
         let text = text.with_context(|| format!("cannot open {}", self.path.display()))?;
         replace(&self.path, &written(&newest(&self.path, &text)?)?)
     }
+}
+
+fn lock(file: &File, path: &Path) -> Result<()> {
+    if file.try_lock().is_err() {
+        bail!(
+            "another process adds to {}\nhint: wait for it, or name another file with -o",
+            path.display()
+        );
+    }
+    Ok(())
 }
 
 /// The lines that were judged, the newest result of each.

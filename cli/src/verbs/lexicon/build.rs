@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde::Serialize;
 use tributary_taxonomy::discovery::files::{read_verdicts, verdicts_beside};
 use tributary_taxonomy::discovery::{Candidate, Verdicts};
@@ -15,11 +15,14 @@ use super::review::said;
 use crate::args::BuildLexicon;
 use crate::config::Config;
 use crate::print::{self, Outcome};
+use crate::verbs::own_files;
 
 /// Changed questions that are shown; JSON has all of them.
 const SHOWN: usize = 20;
 /// What the first line of a file says, before the hash of those below it.
 const FIRST_LINE: &str = "# Terms that tributary lexicon build wrote. The weight is the score. ";
+/// What helps with a file that somebody edited.
+const EDITED: &str = "keep terms of your own in a file of their own (taxonomy.lexicon_files names several), write to another file, or replace it with --overwrite";
 /// Characters of a question that are shown.
 const QUESTION_CHARACTERS: usize = 60;
 
@@ -45,29 +48,49 @@ pub fn run(config: &Config, build: &BuildLexicon) -> Result<Outcome> {
     let verdict_files = verdict_files(build, &file);
     let inputs = verdict_files.iter().chain(&build.questions);
     files::refuse_input(&build.output, inputs.chain([&file]))?;
-    refuse_edited(&build.output, build.overwrite)?;
+    if !build.overwrite {
+        own_files::refuse_edited(&build.output, FIRST_LINE, EDITED)?;
+    }
     let mut candidates = files::candidates(&file)?;
     let verdicts = read_verdicts(&verdict_files)?;
     let current = Lexicon::from_files(&config.taxonomy.lexicon_files)?;
-    judge(&mut candidates, &verdicts, &current);
+    let others = Lexicon::from_files(&beside(&build.output, config))?;
+    judge(&mut candidates, &verdicts, &others);
     let taken: Vec<&Candidate> = candidates
         .iter()
         .filter(|candidate| is_taken(candidate, build.minimum_score))
         .collect();
     if taken.is_empty() {
+        let known = candidates.iter().filter(|candidate| candidate.is_known);
+        let known = match known.count() {
+            0 => String::new(),
+            count => format!(
+                " that is not in another lexicon already, as {} of them are",
+                print::count(count, "candidate")
+            ),
+        };
         bail!(
-            "no candidate is accepted or scores {} or more\nhint: `tributary lexicon review {}` accepts some, --minimum-score takes more",
+            "no candidate is accepted or scores {} or more{known}\nhint: `tributary lexicon review {}` accepts some, --minimum-score takes more",
             build.minimum_score,
             file.display()
         );
     }
     let text = written(&taken);
     let new = Lexicon::from_text(&build.output.display().to_string(), &text)?;
-    let difference = difference(config, build, current, new)?;
+    let difference = difference(config, build, current, others, new)?;
     files::write(&build.output, &text)?;
     let report = report(build, &candidates, &taken, difference);
     print::result(build.format, &report, || describe(&report))?;
     Ok(Outcome::Done)
+}
+
+/// The lexicons of the configuration but the one that is written: what an earlier build put there is
+/// decided anew.
+fn beside(output: &Path, config: &Config) -> Vec<PathBuf> {
+    let place = output.canonicalize().ok();
+    let is_other = |file: &&PathBuf| place.is_none() || file.canonicalize().ok() != place;
+    let files = config.taxonomy.lexicon_files.iter();
+    files.filter(is_other).cloned().collect()
 }
 
 fn verdict_files(build: &BuildLexicon, candidates: &Path) -> Vec<PathBuf> {
@@ -108,44 +131,20 @@ fn written(taken: &[&Candidate]) -> String {
             candidate.score
         ));
     }
-    format!("{FIRST_LINE}{}\n{text}", hash(&text))
-}
-
-fn hash(text: &str) -> String {
-    let hash = blake3::hash(text.as_bytes()).to_hex();
-    hash.chars().take(16).collect()
-}
-
-/// Refuses to replace a file that somebody wrote or changed by hand.
-fn refuse_edited(output: &Path, overwrite: bool) -> Result<()> {
-    if overwrite || !output.is_file() {
-        return Ok(());
-    }
-    let text = tributary_schemas::files::read_data(output)
-        .with_context(|| format!("cannot read {}", output.display()))?;
-    let text = String::from_utf8_lossy(&text);
-    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
-    let is_as_built = first.strip_prefix(FIRST_LINE) == Some(hash(rest).as_str());
-    if !is_as_built && !text.trim().is_empty() {
-        bail!(
-            "{} was written or changed by hand, and would be lost\nhint: keep terms of your own in a file of their own \
-             (taxonomy.lexicon_files names several), write to another file, or replace it with --overwrite",
-            output.display()
-        );
-    }
-    Ok(())
+    own_files::signed(FIRST_LINE, &text)
 }
 
 fn difference(
     config: &Config,
     build: &BuildLexicon,
     current: Lexicon,
+    others: Lexicon,
     new: Lexicon,
 ) -> Result<Option<Difference>> {
     let Some(file) = &build.questions else {
         return Ok(None);
     };
-    let mut both = current.clone();
+    let mut both = others;
     both.extend(new);
     let before = Analyzer::new(&config.taxonomy.analyzer, current)?;
     let after = Analyzer::new(&config.taxonomy.analyzer, both)?;
@@ -267,16 +266,6 @@ mod tests {
             all.contains("# 2 times in 1 document; yes: ann\n地址转换\t"),
             "{all}"
         );
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("terms.txt");
-        refuse_edited(&file, false).unwrap();
-        std::fs::write(&file, &all).unwrap();
-        refuse_edited(&file, false).unwrap();
-        std::fs::write(&file, format!("{all}我加的术语 1.00\n")).unwrap();
-        let refused = refuse_edited(&file, false).unwrap_err().to_string();
-        assert!(refused.contains("--overwrite"), "{refused}");
-        refuse_edited(&file, true).unwrap();
-
         let [only] = taken(2.0)[..] else { panic!() };
         assert_eq!(only.term, "地址转换");
     }

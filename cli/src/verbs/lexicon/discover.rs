@@ -15,10 +15,13 @@ use crate::args::{Discover, Global, Service};
 use crate::client::Client;
 use crate::config::Config;
 use crate::print::{self, Outcome};
-use crate::verbs::NO_DOCUMENT;
+use crate::verbs::{NO_DOCUMENT, own_files};
 
 /// Candidates that are shown.
 const SHOWN: usize = 20;
+
+/// What the first line of a file of other names says, before the hash of those below it.
+const SYNONYMS_FIRST_LINE: &str = "# Other names that definitions in parentheses give. Remove what is wrong, then name the file in taxonomy.lexicon_files. ";
 
 /// What was found.
 #[derive(Debug, Serialize)]
@@ -45,6 +48,10 @@ struct ReadReport {
 
 /// Reads, ranks and writes.
 pub fn run(global: &Global, config: &Config, discover: &Discover) -> Result<Outcome> {
+    if let Some(file) = &discover.synonyms {
+        let hint = "name another file, and compare; or delete this one";
+        own_files::refuse_edited(file, SYNONYMS_FIRST_LINE, hint)?;
+    }
     let lexicon = seeds(config, discover)?;
     let output = files::candidates_file(config, discover.output.as_ref());
     let verdicts = read_verdicts(&verdict_files(discover, &output))?;
@@ -132,10 +139,7 @@ fn from_documents(
 
 /// In the form of a lexicon that only names synonyms, each with where it was read.
 fn write_synonyms(file: &Path, found: &Found) -> Result<()> {
-    let mut text =
-        "# Other names that definitions in parentheses give. Remove what is wrong, then \
-                    name the file in taxonomy.lexicon_files.\n"
-            .to_owned();
+    let mut text = String::new();
     for name in &found.other_names {
         let sentence = name.sentence.replace(['\n', '\t'], " ");
         text.push_str(&format!(
@@ -145,6 +149,7 @@ fn write_synonyms(file: &Path, found: &Found) -> Result<()> {
             name.other
         ));
     }
+    let text = own_files::signed(SYNONYMS_FIRST_LINE, &text);
     Lexicon::from_text(&file.display().to_string(), &text)?;
     files::write(file, &text)
 }
