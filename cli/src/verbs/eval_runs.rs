@@ -17,6 +17,8 @@ use crate::config::Config;
 use crate::print::{self, Outcome};
 use crate::times;
 
+/// Identifiers of cases that are named on one line.
+const SHOWN_IDS: usize = 5;
 const QUESTION_WIDTH: usize = 60;
 
 /// The runs of a configuration.
@@ -152,6 +154,7 @@ fn describe(comparison: &Comparison, limit: usize) -> String {
             comparison.only_in_b.len()
         ),
     ];
+    lines.extend(unlike(comparison));
     lines.extend(comparison.measures.iter().map(measure));
     lines.extend(comparison.changes.iter().take(limit).map(change));
     let more = comparison.changes.len().saturating_sub(limit);
@@ -159,6 +162,38 @@ fn describe(comparison: &Comparison, limit: usize) -> String {
         lines.push(format!("and {more} more (--limit)"));
     }
     lines.join("\n")
+}
+
+/// In what both did not ask the same.
+fn unlike(comparison: &Comparison) -> Vec<String> {
+    let mut lines = Vec::new();
+    let named = |ids: &[String]| {
+        let first = ids.iter().take(SHOWN_IDS).cloned().collect::<Vec<_>>();
+        let more = if ids.len() > SHOWN_IDS { ", …" } else { "" };
+        format!("{}{more}", first.join(", "))
+    };
+    let (asked, judged) = (&comparison.asked_otherwise, &comparison.judged_otherwise);
+    if !asked.is_empty() {
+        let count = print::count(asked.len(), "case");
+        lines.push(format!(
+            "unlike  {count} with another question: {}",
+            named(asked)
+        ));
+    }
+    if !judged.is_empty() {
+        let count = print::count(judged.len(), "case");
+        lines.push(format!(
+            "unlike  {count} with other relevant documents or passages: {}",
+            named(judged)
+        ));
+    }
+    let [before, after] = comparison.top_k;
+    if before != after {
+        lines.push(format!(
+            "unlike  the first {before} hits counted before, the first {after} after: compare runs of one --top-k"
+        ));
+    }
+    lines
 }
 
 fn measure(measure: &MeasureDifference) -> String {
@@ -193,6 +228,36 @@ fn change(change: &CaseChange) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_that_did_not_ask_the_same_are_told() {
+        let ids = |count: usize| (0..count).map(|id| format!("q{id}")).collect();
+        let mut comparison = Comparison {
+            a: "a".into(),
+            b: "b".into(),
+            cases: 9,
+            asked_otherwise: ids(7),
+            judged_otherwise: ids(1),
+            top_k: [20, 60],
+            only_in_a: Vec::new(),
+            only_in_b: Vec::new(),
+            measures: Vec::new(),
+            won: 0,
+            lost: 0,
+            changes: Vec::new(),
+        };
+        let said = describe(&comparison, 9);
+        for part in [
+            "7 cases with another question: q0, q1, q2, q3, q4, …",
+            "1 case with other relevant documents or passages: q0\n",
+            "the first 20 hits counted before, the first 60 after",
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
+        (comparison.asked_otherwise, comparison.judged_otherwise) = Default::default();
+        comparison.top_k = [20, 20];
+        assert!(!describe(&comparison, 9).contains("unlike"));
+    }
 
     #[test]
     fn only_a_difference_may_be_chance() {

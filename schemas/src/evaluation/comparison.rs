@@ -14,6 +14,16 @@ pub struct Comparison {
     pub b: String,
     /// Cases of both.
     pub cases: usize,
+    /// Of these, cases of one id that ask something else: what they gain or lose is not the pipeline's
+    /// doing.
+    #[serde(default)]
+    pub asked_otherwise: Vec<String>,
+    /// Cases that need other documents or passages than before.
+    #[serde(default)]
+    pub judged_otherwise: Vec<String>,
+    /// Hits among which evidence counts, before and after: verdicts compare where both are one.
+    #[serde(default)]
+    pub top_k: [usize; 2],
     /// Cases that only the first has.
     pub only_in_a: Vec<String>,
     /// Cases that only the second has.

@@ -1,7 +1,7 @@
 //! Two runs beside each other: case by case, and each measure with a confidence interval of the
 //! difference by the paired bootstrap.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use tributary_schemas::evaluation::{
     CaseChange, CaseRecord, CaseVerdict, Comparison, MeasureDifference, StoredRun, Style,
@@ -34,6 +34,11 @@ pub fn compare(a: &StoredRun, b: &StoredRun) -> Result<Comparison> {
         a: a.id.clone(),
         b: b.id.clone(),
         cases: pairs.len(),
+        asked_otherwise: ids_where(&pairs, |before, after| {
+            before.id == after.id && before.question != after.question
+        }),
+        judged_otherwise: ids_where(&pairs, |before, after| needs(before) != needs(after)),
+        top_k: [a, b].map(|run| run.report.diagnosis.top_k),
         only_in_a: only(a, &in_both(|(before, _)| before.id.clone())),
         only_in_b: only(b, &in_both(|(_, after)| after.id.clone())),
         measures: measures(&pairs),
@@ -41,6 +46,19 @@ pub fn compare(a: &StoredRun, b: &StoredRun) -> Result<Comparison> {
         lost: pairs.iter().filter(|pair| gain(pair) < -EQUAL).count(),
         changes: changes(&pairs),
     })
+}
+
+fn ids_where(pairs: &[Pair<'_>], is_one: impl Fn(&CaseRecord, &CaseRecord) -> bool) -> Vec<String> {
+    let found = pairs.iter().filter(|(before, after)| is_one(before, after));
+    found.map(|(_, after)| after.id.clone()).collect()
+}
+
+/// Documents and passages that a case needs.
+fn needs(case: &CaseRecord) -> BTreeSet<(&str, Option<&str>)> {
+    let targets = case.targets.iter();
+    targets
+        .map(|target| (target.document.as_str(), target.quote.as_deref()))
+        .collect()
 }
 
 /// Cases of the same id, then those of the same origin among the others.
@@ -221,6 +239,33 @@ mod tests {
         );
         assert_eq!(worse, Some(expected));
         assert!(compare(&a, &run("c", &[("other", 1.0)])).is_err());
+    }
+
+    #[test]
+    fn what_did_not_ask_the_same_is_said() {
+        let cases = [("same", 1.0), ("reworded", 1.0), ("rejudged", 1.0)];
+        let (before, mut after) = (run("a", &cases), run("b", &cases));
+        let alike = compare(&before, &after).unwrap_or_else(|error| panic!("{error}"));
+        assert!(alike.asked_otherwise.is_empty() && alike.judged_otherwise.is_empty());
+        assert_eq!(alike.top_k, [20, 20]);
+        after.report.diagnosis.top_k = 60;
+        for case in &mut after.cases {
+            match case.id.as_str() {
+                "reworded" => case.question = "??".into(),
+                "rejudged" => case.targets = targets("d2"),
+                _ => {}
+            }
+        }
+        let found = compare(&before, &after).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(found.asked_otherwise, ["reworded"]);
+        assert_eq!(found.judged_otherwise, ["rejudged"]);
+        assert_eq!(found.top_k, [20, 60]);
+    }
+
+    fn targets(document: &str) -> Vec<tributary_schemas::evaluation::Trail> {
+        let ranks = json!({"coarse": 1, "fine": null, "rerank": null, "hit": null});
+        let target = json!([{"document": document, "found": true, "ranks": ranks}]);
+        serde_json::from_value(target).unwrap_or_else(|error| panic!("{error}"))
     }
 
     #[test]

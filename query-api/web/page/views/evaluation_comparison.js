@@ -31,12 +31,24 @@ export function Comparison({ run, against }) {
   return html`<h3>${t("evaluation.measures")}</h3>
     <p class="facts"><span>${t("evaluation.both", { count: value.cases })}</span><span>${t("evaluation.won", { count: value.won })}</span><span>${t("evaluation.lostCases", { count: value.lost })}</span>
       ${value.only_in_a.length > 0 && html`<span>${t("evaluation.onlyBefore", { count: value.only_in_a.length })}</span>`}${value.only_in_b.length > 0 && html`<span>${t("evaluation.onlyAfter", { count: value.only_in_b.length })}</span>`}</p>
+    <${Unlike} comparison=${value} />
     <${Measures} measures=${value.measures} />
     <h3>${t("evaluation.changes")}</h3>
     <${ProblemNotice} problem=${problem} />
     ${value.changes.length === 0 ? html`<${Empty}>${t("evaluation.noChanges")}<//>` : html`<${Changes} changes=${value.changes} onOpen=${setOpen} />`}
     ${value.changes.length < value.total && html`<p><button type="button" disabled=${busy} onClick=${more}>${t("more")}</button></p>`}
     ${open && html`<${ChangeDialog} key=${open.id} change=${open} run=${run} against=${against} onClose=${() => setOpen(null)} />`}`;
+}
+
+// In what both did not ask the same: a difference is no gain or loss then.
+function Unlike({ comparison }) {
+  const [before, after] = comparison.top_k;
+  const said = [];
+  const ids = (list) => ({ count: list.length, ids: list.slice(0, 5).join(", ") + (list.length > 5 ? ", …" : "") });
+  if (comparison.asked_otherwise.length > 0) said.push(t("evaluation.askedOtherwise", ids(comparison.asked_otherwise)));
+  if (comparison.judged_otherwise.length > 0) said.push(t("evaluation.judgedOtherwise", ids(comparison.judged_otherwise)));
+  if (before !== after) said.push(t("evaluation.otherTopK", { before, after }));
+  return said.length > 0 && html`<div class="notice" role="status">${said.map((line) => html`<p key=${line}>${line}</p>`)}</div>`;
 }
 
 const signed = (value) => number(value, { signDisplay: "exceptZero", minimumFractionDigits: 3, maximumFractionDigits: 3 });
