@@ -54,13 +54,63 @@ impl Mark {
         if let Ok(number) = digits.parse() {
             return Self::Number(number);
         }
-        let mut characters = text.chars();
-        match (characters.next(), characters.next()) {
-            (Some(letter @ ('a'..='z' | 'A'..='Z')), Some('.' | ')' | '）' | '、')) => {
-                Self::Number(u64::from(u32::from(letter.to_ascii_lowercase()) - u32::from('a')) + 1)
-            }
-            _ => Self::Bullet,
+        let Some((letters, _)) = text.split_once(['.', ')', '）', '、']) else {
+            return Self::Bullet;
+        };
+        let letters = letters.to_lowercase();
+        let value = roman(&letters).or_else(|| chinese(&letters));
+        let value = value.or_else(|| latin(&letters));
+        value.map_or(Self::Bullet, Self::Number)
+    }
+}
+
+/// The value of small Roman numerals.
+fn roman(letters: &str) -> Option<u64> {
+    let value = |letter| match letter {
+        'i' => Some(1),
+        'v' => Some(5),
+        'x' => Some(10),
+        _ => None,
+    };
+    let values = letters.chars().map(value).collect::<Option<Vec<i64>>>()?;
+    let mut sum = 0_i64;
+    for (at, value) in values.iter().enumerate() {
+        let is_taken_away = values.get(at + 1).is_some_and(|next| next > value);
+        sum += if is_taken_away { -value } else { *value };
+    }
+    u64::try_from(sum).ok().filter(|sum| *sum > 0)
+}
+
+/// The value of Chinese numerals below a hundred.
+fn chinese(letters: &str) -> Option<u64> {
+    let digit = |letter: char| "一二三四五六七八九".chars().position(|one| one == letter);
+    let digit = |letters: &str| match letters.chars().collect::<Vec<_>>()[..] {
+        [only] => digit(only).map(|place| place as u64 + 1),
+        _ => None,
+    };
+    match letters.split_once('十') {
+        None => digit(letters),
+        Some((tens, ones)) => {
+            let tens = if tens.is_empty() {
+                Some(1)
+            } else {
+                digit(tens)
+            };
+            let ones = if ones.is_empty() {
+                Some(0)
+            } else {
+                digit(ones)
+            };
+            Some(tens? * 10 + ones?)
         }
+    }
+}
+
+/// The place of a letter in the alphabet.
+fn latin(letters: &str) -> Option<u64> {
+    match letters.as_bytes() {
+        [letter @ b'a'..=b'z'] => Some(u64::from(letter - b'a') + 1),
+        _ => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Documents made in the test.
 #![allow(clippy::unwrap_used)]
 
+use super::document::Mark;
 use super::*;
 use crate::config::Config;
 use crate::hostile::withstands;
@@ -58,6 +59,26 @@ fn lists_as_word_writes_them_keep_numbers_and_levels() {
         convert_text(&document).unwrap().markdown,
         "1. First\n2. Second\n\n   1. Nested a\n   2. Nested b\n3. Third\n\nBody.\n\n4. Fourth\n\nBody.\n"
     );
+}
+
+#[test]
+fn marks_are_read_as_they_are_counted() {
+    for (mark, expected) in [
+        ("3.", Some(3)),
+        ("(12)", Some(12)),
+        ("b)", Some(2)),
+        ("iv.", Some(4)),
+        ("IX)", Some(9)),
+        ("一、", Some(1)),
+        ("（二十三）", Some(23)),
+        ("十、", Some(10)),
+        ("•", None),
+        ("o", None),
+        ("Note:", None),
+    ] {
+        let expected = expected.map_or(Mark::Bullet, Mark::Number);
+        assert_eq!(Mark::read(mark), expected, "{mark}");
+    }
 }
 
 #[test]
