@@ -109,7 +109,7 @@ impl Polling {
             return;
         };
         let done = match change {
-            Change::Anew { .. } if self.has_group => self.begin_anew(),
+            Change::Anew { partitions } if self.has_group => self.begin_anew(partitions),
             Change::Anew { partitions } => self.take_all(partitions),
             // The group gives them to somebody within a minute: librdkafka asks as often.
             Change::Grown { .. } if self.has_group => Ok(()),
@@ -127,9 +127,11 @@ impl Polling {
 
     /// Reads what the group gave it from the start. What is on its way is another topic's: nothing of
     /// it is committed.
-    fn begin_anew(&self) -> KafkaResult<()> {
-        let owned: Vec<u32> = self.consumer.assignment().map(|list| numbers(&list))?;
+    fn begin_anew(&self, partitions: u32) -> KafkaResult<()> {
+        let mut owned: Vec<u32> = self.consumer.assignment().map(|list| numbers(&list))?;
         self.membership.revoke(&owned);
+        // The group takes away what is there no more.
+        owned.retain(|number| *number < partitions);
         if owned.is_empty() {
             return Ok(());
         }
