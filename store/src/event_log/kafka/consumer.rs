@@ -165,8 +165,11 @@ impl Polling {
                 .collect()
         };
         let start = new.iter().map(|number| (*number, Offset::Beginning));
+        self.consumer
+            .incremental_assign(&list(&self.topic, start)?)?;
+        // Only then: what is owned is not taken again, should it have failed.
         self.membership.assign(&new);
-        self.consumer.incremental_assign(&list(&self.topic, start)?)
+        Ok(())
     }
 
     fn set_paused(&self, paused: bool) {
