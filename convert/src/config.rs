@@ -162,8 +162,8 @@ pub(crate) struct DocxConfig {
     pub(crate) include_comments: bool,
     /// Whether text that the author hid is kept.
     pub(crate) include_hidden_text: bool,
-    /// Whether the numbers that Word computes for headings, such as `2.1` or `第一章`, stand
-    /// before their text.
+    /// Whether the numbers that Word computes for headings, such as `2.1`, stand before their text;
+    /// marks with words, such as `第一章`, always do.
     pub(crate) show_heading_numbers: bool,
 }
 

@@ -158,6 +158,20 @@ pub(super) struct Numbered {
     pub mark: Option<Mark>,
     /// The mark as Word shows it, such as `2.1` or `第三条`; empty for bullets.
     pub label: String,
+    /// Whether there are words in the label.
+    pub has_words: bool,
+}
+
+impl Numbered {
+    /// The place of a paragraph that shows nothing of its list.
+    fn unmarked(level: usize) -> Self {
+        Self {
+            level,
+            mark: None,
+            label: String::new(),
+            has_words: false,
+        }
+    }
 }
 
 /// All lists of a document and their counters.
@@ -351,23 +365,22 @@ fn count(
 
 fn numbered(counters: &[Option<u32>; LEVELS], levels: &[&Level], level: usize) -> Numbered {
     let Some(definition) = levels.get(level) else {
-        return Numbered {
-            level,
-            mark: None,
-            label: String::new(),
-        };
+        return Numbered::unmarked(level);
     };
     if definition.format == Format::Bullet {
         return bullet(definition, level);
     }
-    let (label, has_words) = label_of(definition, counters, levels, level);
-    // Words in the mark, as in `第三条` or `Article 3`, are text; a mark without text is none.
-    let is_mark = !has_words && !label.is_empty() && definition.format != Format::None;
+    let label = Label::of(definition, counters, levels, level);
+    // A mark that texts refer to, as `第三条`, `Article 3` or `4.2`, is text: the items of a Markdown
+    // list are counted one by one. A mark without text is none.
+    let is_text = label.has_words || label.numbers > 1;
+    let is_mark = !is_text && !label.text.is_empty() && definition.format != Format::None;
     let number = counters.get(level).copied().flatten().unwrap_or(1);
     Numbered {
         level,
         mark: is_mark.then_some(Mark::Number(number)),
-        label,
+        label: label.text,
+        has_words: label.has_words,
     }
 }
 
@@ -376,40 +389,52 @@ fn bullet(definition: &Level, level: usize) -> Numbered {
     let is_box = matches!(definition.text.as_str(), "☐" | "☑" | "☒");
     let label = Some(&definition.text).filter(|_| is_box);
     Numbered {
-        level,
         mark: Some(Mark::Bullet),
         label: label.cloned().unwrap_or_default(),
+        ..Numbered::unmarked(level)
     }
 }
 
-/// The mark as it is shown, `%1` to `%9` in it replaced by the numbers of those levels, and whether
-/// there are words in it.
-fn label_of(
-    definition: &Level,
-    counters: &[Option<u32>; LEVELS],
-    levels: &[&Level],
-    level: usize,
-) -> (String, bool) {
-    let (mut label, mut has_words) = (String::new(), false);
-    let mut characters = definition.text.chars().peekable();
-    while let Some(character) = characters.next() {
-        let place = characters
-            .next_if(|digit| character == '%' && matches!(digit, '1'..='9'))
-            .and_then(|digit| digit.to_digit(10));
-        let Some(place) = place.map(|place| place as usize - 1) else {
-            has_words |= character.is_alphabetic();
-            label.push(character);
-            continue;
-        };
-        let value = counters.get(place).copied().flatten().unwrap_or(1);
-        let format = match levels.get(place) {
-            _ if definition.is_legal && place < level => Format::Decimal,
-            Some(other) => other.format,
-            None => Format::Decimal,
-        };
-        label.push_str(&numeral(value, format));
+/// A mark as it is shown.
+#[derive(Default)]
+struct Label {
+    text: String,
+    has_words: bool,
+    /// Numbers of levels in it: two in `4.2`.
+    numbers: usize,
+}
+
+impl Label {
+    /// The text of a level's mark, `%1` to `%9` in it replaced by the numbers of those levels.
+    fn of(
+        definition: &Level,
+        counters: &[Option<u32>; LEVELS],
+        levels: &[&Level],
+        level: usize,
+    ) -> Self {
+        let mut label = Self::default();
+        let mut characters = definition.text.chars().peekable();
+        while let Some(character) = characters.next() {
+            let place = characters
+                .next_if(|digit| character == '%' && matches!(digit, '1'..='9'))
+                .and_then(|digit| digit.to_digit(10));
+            let Some(place) = place.map(|place| place as usize - 1) else {
+                label.has_words |= character.is_alphabetic();
+                label.text.push(character);
+                continue;
+            };
+            let value = counters.get(place).copied().flatten().unwrap_or(1);
+            let format = match levels.get(place) {
+                _ if definition.is_legal && place < level => Format::Decimal,
+                Some(other) => other.format,
+                None => Format::Decimal,
+            };
+            label.numbers += 1;
+            label.text.push_str(&numeral(value, format));
+        }
+        label.text = label.text.trim().to_owned();
+        label
     }
-    (label.trim().to_owned(), has_words)
 }
 
 #[cfg(test)]

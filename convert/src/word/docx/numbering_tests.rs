@@ -56,6 +56,28 @@ fn levels_count_and_begin_anew() {
 }
 
 #[test]
+fn marks_that_texts_refer_to_are_text() {
+    let levels = level(0, "decimal", "%1.")
+        + &level(1, "decimal", "%1.%2")
+        + &level(2, "lowerLetter", "(%3)");
+    let mut numbering = numbering(&format!(
+        "<w:abstractNum w:abstractNumId='7'>{levels}</w:abstractNum><w:num w:numId='1'><w:abstractNumId w:val='7'/></w:num>"
+    ));
+    let mut mark = |level| {
+        let reference = Reference {
+            list: Some("1".into()),
+            level: Some(level),
+        };
+        let numbered = numbering.advance(&reference, None, &Styles::default()).unwrap();
+        (numbered.mark, numbered.label)
+    };
+    assert_eq!(mark(0), (Some(Mark::Number(1)), "1.".into()));
+    assert_eq!(mark(1), (None, "1.1".into()));
+    assert_eq!(mark(2), (Some(Mark::Number(1)), "(a)".into()));
+    assert_eq!(mark(1), (None, "1.2".into()));
+}
+
+#[test]
 fn marks_with_words_are_text() {
     let levels = level(0, "chineseCounting", "第%1条")
         + &level(1, "bullet", "•")
@@ -81,7 +103,8 @@ fn marks_with_words_are_text() {
         Numbered {
             level: 0,
             mark: None,
-            label: "第一条".into()
+            label: "第一条".into(),
+            has_words: true
         }
     );
     assert_eq!(next(1).mark, Some(Mark::Bullet));
@@ -90,7 +113,8 @@ fn marks_with_words_are_text() {
         Numbered {
             level: 2,
             mark: Some(Mark::Number(1)),
-            label: "（一）".into()
+            label: "（一）".into(),
+            has_words: false
         }
     );
     assert!(

@@ -200,7 +200,8 @@ impl Story<'_, '_> {
             return Ok(false);
         }
         if let Some(numbered) = numbered.filter(|numbered| {
-            self.document.settings.show_heading_numbers && !numbered.label.is_empty()
+            !numbered.label.is_empty()
+                && (numbered.has_words || self.document.settings.show_heading_numbers)
         }) {
             text = format!("{} {text}", numbered.label);
         }
@@ -267,6 +268,7 @@ fn block_of(text: String, numbered: Option<Numbered>, role: Role) -> Block {
             level,
             mark: Some(Mark::Bullet),
             label,
+            ..
         }) if !label.is_empty() => Block::Item {
             level,
             number: None,

@@ -101,22 +101,25 @@ fn lists_of_several_levels() {
             text,
         )
     };
-    let heading = paragraph(
-        "<w:outlineLvl w:val='0'/><w:numPr><w:numId w:val='2'/></w:numPr>",
-        "总则",
-    );
+    let heading = |list: u8, text: &str| {
+        paragraph(
+            &format!("<w:outlineLvl w:val='0'/><w:numPr><w:numId w:val='{list}'/></w:numPr>"),
+            text,
+        )
+    };
     let body = [
         item(1, 0, "a"),
         item(1, 1, "b"),
         item(1, 0, "c"),
         item(2, 0, "条文"),
-        heading,
+        heading(2, "总则"),
+        heading(1, "附录"),
     ]
     .concat();
     let package = TestPackage::with_body(&body).part("word/numbering.xml", &numbering);
     assert_eq!(
         package.markdown(),
-        "1. a\n   - b\n2. c\n\n第一章 条文\n\n# 总则\n"
+        "1. a\n   - b\n2. c\n\n第一章 条文\n\n# 第二章 总则\n\n# 附录\n"
     );
     let mut config = Config::default();
     config.docx.show_heading_numbers = true;
@@ -125,7 +128,7 @@ fn lists_of_several_levels() {
             .converted_with(&config)
             .unwrap()
             .markdown
-            .ends_with("# 第二章 总则\n")
+            .ends_with("# 第二章 总则\n\n# 3. 附录\n")
     );
 }
 
@@ -407,7 +410,7 @@ fn properties_become_metadata() {
     );
     assert_eq!(
         (converted.media_type.as_str(), converted.converter.as_ref()),
-        (MEDIA_TYPE, "docx/4")
+        (MEDIA_TYPE, "docx/5")
     );
     let printed =
         "<cp:coreProperties><dc:title>Microsoft Word - plan.doc</dc:title></cp:coreProperties>";
