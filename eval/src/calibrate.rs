@@ -313,6 +313,7 @@ mod tests {
                 question("in d", &["d"]),
             ],
             unanswerable: Vec::new(),
+            faulty: 0,
             left_out: Vec::new(),
         };
         let halved = halved(set, 1);

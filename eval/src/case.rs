@@ -44,7 +44,7 @@ pub struct Case {
 
 impl Case {
     /// What is wrong with it, where `known` are the documents of the set.
-    pub fn problem(&self, known: &HashSet<&str>) -> Option<String> {
+    pub fn problem(&self, known: &HashSet<String>) -> Option<String> {
         let odd = |span: &&Span| {
             !known.contains(span.document.as_str()) || evidence::normalised(&span.quote).is_empty()
         };
@@ -89,7 +89,7 @@ mod tests {
             "request": {"filter": {"tags": ["5G"]}, "vector_weight": 0.0},
         }));
         assert_eq!(case.level, Some(CaseLevel::MultiHop));
-        assert!(case.problem(&HashSet::from(["a"])).is_none());
+        assert!(case.problem(&HashSet::from(["a".to_owned()])).is_none());
         let request = case
             .search_request("问题")
             .unwrap_or_else(|error| panic!("{error}"));
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn an_odd_case_says_what_is_wrong() {
-        let known = HashSet::from(["a"]);
+        let known = HashSet::from(["a".to_owned()]);
         let said = |value| case(value).problem(&known).unwrap_or_default();
         let elsewhere = json!({"evidence": [{"document": "b", "quote": "x"}]});
         assert!(said(elsewhere).contains("`b`, which is no document"));

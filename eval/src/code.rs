@@ -119,14 +119,19 @@ pub struct CodeAnswer {
 }
 
 impl CodeSet {
-    /// Reads the files below `code`, those alone that `files.tsv` of the set lists if it has one,
+    /// Reads the files below `code` as those of `source`, those alone that `files.tsv` of the set lists if it has one,
     /// and files of questions; `questions.jsonl` of the set for none.
-    pub fn read(set: &Path, code: Option<&Path>, questions: &[PathBuf]) -> Result<Self> {
+    pub fn read(
+        set: &Path,
+        code: Option<&Path>,
+        questions: &[PathBuf],
+        source: &str,
+    ) -> Result<Self> {
         ensure!(set.is_dir(), "{} is not a folder", set.display());
         let name = set.canonicalize()?;
         let name = name.file_name().unwrap_or_default().to_string_lossy();
         let code = code.map_or_else(|| set.join("docs"), Path::to_owned);
-        let mut documents = read_folder(&code)?;
+        let mut documents = read_folder(&code, source)?;
         if let Some(listed) = listed_files(&set.join("files.tsv"))? {
             documents.retain(|document| {
                 let path = document.source_path.as_ref();
@@ -159,6 +164,7 @@ impl CodeSet {
                 documents,
                 questions: Vec::new(),
                 unanswerable: Vec::new(),
+                faulty: 0,
                 left_out,
             },
             questions,
@@ -307,7 +313,7 @@ mod tests {
             "{\"_id\": \"q\", \"lang\": \"zh\", \"text\": \"?\", \
              \"gold\": [{\"file\": \"mm/a.c\", \"function\": \"a\", \"line\": 1}]}\nnonsense\n",
         );
-        let set = CodeSet::read(folder.path(), None, &[]).unwrap();
+        let set = CodeSet::read(folder.path(), None, &[], "eval").unwrap();
         assert_eq!(set.files.documents.len(), 1);
         let questions: Vec<usize> = set.questions.iter().map(|(_, asked)| asked.len()).collect();
         assert_eq!((questions, set.files.left_out.len()), (vec![1], 1));

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use tributary_eval::gate::Threshold;
+use tributary_eval::set::DEFAULT_SOURCE;
 use tributary_schemas::ask::Workflow;
 
 use super::eval_runs::{EvalCandidates, EvalCompare, EvalGenerate, EvalRuns, Store};
@@ -49,7 +50,7 @@ pub struct EvalRun {
     #[arg(long, value_name = "FILE", default_value = "qrels.tsv")]
     pub qrels: String,
     /// Source that the documents come from, whose profile then says how they are treated
-    #[arg(long, value_name = "NAME", default_value = "eval")]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_SOURCE)]
     pub source: String,
     /// Fold near-duplicates, as searches do; else each is a hit of its own
     #[arg(long)]
@@ -124,7 +125,7 @@ pub struct EvalCode {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub code: Option<PathBuf>,
     /// Source that the files come from, whose profile then says how they are treated
-    #[arg(long, value_name = "NAME", default_value = "eval")]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_SOURCE)]
     pub source: String,
     /// Embedder instead of the configured one
     #[arg(long, value_enum)]

@@ -1,14 +1,17 @@
 //! `tributary eval calibrate --set DIR…`: fits the weights of relevance, and says what they are
 //! worth on questions that they were not fitted on.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use anyhow::Result;
 use tributary_eval::calibrate::{Figures, Fit, halved};
 use tributary_eval::calibration::SIGNALS;
+use tributary_eval::set::DEFAULT_SOURCE;
 use tributary_eval::{Calibration, Collection, EvaluationSet};
 
-use super::eval::{Bars, OwnFolder, in_pipeline, own_config, tell_left_out};
+use super::eval::{Bars, in_pipeline, own_config, tell_left_out};
+use super::eval_folder::OwnFolder;
 use crate::app;
 use crate::args::{EvalCalibrate, Global};
 use crate::config::Config;
@@ -20,12 +23,13 @@ const FEW: usize = 100;
 /// Runs each set in a folder of its own (below `--data-dir`, if that is given), then fits all.
 pub fn run(global: &Global, config: &Config, calibrate: &EvalCalibrate) -> Result<Outcome> {
     let own_folder = OwnFolder::choose(global)?;
+    let mut used = HashSet::new();
     let mut collection = Collection::default();
     for folder in &calibrate.sets {
-        let set = EvaluationSet::read(folder, "queries.jsonl", "qrels.tsv")?;
+        let set = EvaluationSet::read(folder, "queries.jsonl", "qrels.tsv", DEFAULT_SOURCE)?;
         tell_left_out(&set);
         let set = halved(set, calibrate.limit);
-        let config = own_config(config, None, &own_folder.path.join(&set.name));
+        let config = own_config(config, None, &own_folder.of_set(&set.name, &mut used));
         let added = in_pipeline(&set, &config, &[], async |pipeline, _| {
             collection.add(&set, &pipeline, &Bars::default()).await
         });

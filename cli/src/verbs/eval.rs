@@ -4,9 +4,9 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -19,6 +19,7 @@ use tributary_store::evaluations::FOLDER;
 use tributary_store::manifest::documents::Documents;
 use tributary_store::manifest::table::DocumentRow;
 
+use super::eval_folder::OwnFolder;
 use super::{eval_diagnosis, eval_runs};
 use crate::app::{self, App};
 use crate::args::{EmbedderChoice, EvalRun, Global, Service};
@@ -38,15 +39,17 @@ const STAGES: [Service; 4] = [
 /// not embedded again; one that holds other documents is refused.
 pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> {
     super::eval_answers::check_level(eval)?;
-    let set = EvaluationSet::read(&eval.set, &eval.queries, &eval.qrels)?;
+    let set = EvaluationSet::read(&eval.set, &eval.queries, &eval.qrels, &eval.source)?;
     tell_left_out(&set);
-    let set = limited(set, eval.limit).of_source(&eval.source);
+    let faults = set.mostly_faulty().filter(|_| !eval.fail_under.is_empty());
+    let set = limited(set, eval.limit);
     let told = set.left_out.clone();
     let store = eval_runs::store(config, &eval.store);
     store.prepare()?;
     if let Some(file) = &eval.cases {
         eval_runs::prepare_cases(file)?;
     }
+    check_top_k(eval, config)?;
     let own_folder = OwnFolder::choose(global)?;
     let config = own_config(config, eval.embedder, &own_folder.path);
     let mut report = app::block_on(evaluate(&set, &config, eval))?;
@@ -57,7 +60,8 @@ pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> 
     print::result(eval.output, &report, || describe(&report, &told))?;
     written.and(kept)?;
     let misses = eval.fail_under.iter();
-    let misses: Vec<String> = misses.filter_map(|least| least.miss(&report)).collect();
+    let misses = misses.filter_map(|least| least.miss(&report));
+    let misses: Vec<String> = misses.chain(faults).collect();
     for miss in &misses {
         print::note(&format!("failed under: {miss}"));
     }
@@ -103,9 +107,19 @@ fn limited(mut set: EvaluationSet, limit: Option<NonZeroUsize>) -> EvaluationSet
     set
 }
 
+/// More hits than a search may have would be counted as fewer without a word.
+pub(super) fn check_top_k(eval: &EvalRun, config: &Config) -> Result<()> {
+    let (wanted, most) = (eval.top_k.get(), config.query_api.retrieval.maximum_top_k);
+    ensure!(
+        wanted <= most,
+        "--top-k {wanted} is more than query_api.retrieval.maximum_top_k, which is {most}"
+    );
+    Ok(())
+}
+
 async fn evaluate(set: &EvaluationSet, config: &Config, eval: &EvalRun) -> Result<Report> {
     in_pipeline(set, config, &[], async |pipeline, parts| {
-        let evidence_within = eval.top_k.get().min(pipeline.top_k);
+        let evidence_within = eval.top_k.get();
         let mut settings = settings(config, parts);
         if let Some(settings) = settings.as_object_mut() {
             settings.insert("asked".to_owned(), asked(eval, evidence_within));
@@ -274,39 +288,6 @@ pub(super) fn settings(config: &Config, parts: &app::Parts) -> Value {
         "retrieval": config.query_api.retrieval,
         "chunker": pipeline.recipe.chunkers,
     })
-}
-
-/// The named data folder, or a temporary one that goes with the process.
-pub(super) struct OwnFolder {
-    pub(super) path: PathBuf,
-    temporary: bool,
-}
-
-impl OwnFolder {
-    pub(super) fn choose(global: &Global) -> Result<Self> {
-        if let Some(path) = &global.data_dir {
-            return Ok(Self {
-                path: path.clone(),
-                temporary: false,
-            });
-        }
-        let path = std::env::temp_dir().join(format!("tributary-eval-{}", std::process::id()));
-        data_folder::create(&path)?;
-        Ok(Self {
-            path,
-            temporary: true,
-        })
-    }
-}
-
-impl Drop for OwnFolder {
-    fn drop(&mut self) {
-        if self.temporary
-            && let Err(error) = std::fs::remove_dir_all(&self.path)
-        {
-            tracing::warn!(%error, folder = %self.path.display(), "cannot remove the temporary data folder");
-        }
-    }
 }
 
 /// Models are taken from where they would be without the folder of its own.

@@ -17,8 +17,9 @@ use tributary_models::chat::Role;
 use tributary_schemas::ask::Workflow;
 
 use super::eval::{
-    Bars, OwnFolder, in_pipeline, left_out_since, own_config, settings, tell_left_out,
+    Bars, check_top_k, in_pipeline, left_out_since, own_config, settings, tell_left_out,
 };
+use super::eval_folder::OwnFolder;
 use super::{eval_diagnosis, eval_runs};
 use crate::app;
 use crate::args::{EvalRun, Global};
@@ -29,13 +30,14 @@ use crate::print::{self, Outcome};
 /// part.
 pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> {
     let wanted = wanted(eval)?;
-    let set = EvaluationSet::read(&eval.set, &eval.queries, &eval.qrels)?;
+    let set = EvaluationSet::read(&eval.set, &eval.queries, &eval.qrels, &eval.source)?;
     tell_left_out(&set);
     let told = set.left_out.clone();
     if let Some(file) = &eval.cases {
         eval_runs::prepare_cases(file)?;
     }
-    let set = limited(set, eval).of_source(&eval.source);
+    let set = limited(set, eval);
+    check_top_k(eval, config)?;
     let keep = eval.answers.as_deref().map(Kept::create).transpose()?;
     let own_folder = OwnFolder::choose(global)?;
     let config = own_config(config, eval.embedder, &own_folder.path);
@@ -44,7 +46,7 @@ pub fn run(global: &Global, config: &Config, eval: &EvalRun) -> Result<Outcome> 
             bail!("--judge needs a language model of the role `judge` (docs/language-models.md)");
         }
         let pipeline = Pipeline {
-            evidence_within: eval.top_k.get().min(pipeline.top_k),
+            evidence_within: eval.top_k.get(),
             fold: true,
             understander: Some(parts.asker.understander()),
             ..pipeline

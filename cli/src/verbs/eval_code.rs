@@ -6,7 +6,8 @@ use std::fmt::Write;
 use anyhow::Result;
 use tributary_eval::code::{self, CodeReport, CodeScores, CodeSet, QuestionReport};
 
-use super::eval::{Bars, OwnFolder, in_pipeline, own_config, settings};
+use super::eval::{Bars, in_pipeline, own_config, settings};
+use super::eval_folder::OwnFolder;
 use crate::app;
 use crate::args::{EvalCode, Global};
 use crate::config::Config;
@@ -15,11 +16,8 @@ use crate::print::{self, Outcome};
 /// Runs and prints the report. With `--data-dir` the folder is kept, and unchanged files are not
 /// embedded again.
 pub fn run(global: &Global, config: &Config, eval: &EvalCode) -> Result<Outcome> {
-    let set = CodeSet::read(&eval.set, eval.code.as_deref(), &eval.questions)?;
-    let set = CodeSet {
-        files: set.files.of_source(&eval.source),
-        ..set
-    };
+    let code = eval.code.as_deref();
+    let set = CodeSet::read(&eval.set, code, &eval.questions, &eval.source)?;
     let own_folder = OwnFolder::choose(global)?;
     let config = own_config(config, eval.embedder, &own_folder.path);
     let evaluating = in_pipeline(&set.files, &config, &[], async |pipeline, parts| {

@@ -1,18 +1,21 @@
 //! `tributary eval tune --set DIR…`: fits the weight of the vector side and the numbers of BM25 to
 //! the questions of the sets, and says what they are worth on questions that they were not fitted on.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use tributary_eval::EvaluationSet;
+use tributary_eval::set::DEFAULT_SOURCE;
 use tributary_eval::tune::{CONFIGURED, Collected, FOLDS, Gain, Keywords, Rule, Tuning, Way, tune};
 use tributary_retrieval::{FEATURES, VectorWeight, WeightKind};
 use tributary_store::config::SearchIndexKind;
 use tributary_store::search_index::Bm25;
 
-use super::eval::{Bars, OwnFolder, SHOWN_LEFT_OUT, in_pipeline, own_config, tell_left_out};
+use super::eval::{Bars, SHOWN_LEFT_OUT, in_pipeline, own_config, tell_left_out};
+use super::eval_folder::OwnFolder;
 use crate::app;
 use crate::args::{EvalTune, Global};
 use crate::config::Config;
@@ -35,14 +38,20 @@ pub fn run(global: &Global, config: &Config, verb: &EvalTune) -> Result<Outcome>
         own_files::refuse_edited(file, FIRST_LINE, hint)?;
     }
     let sets = verb.sets.iter();
-    let sets = sets.map(|folder| EvaluationSet::read(folder, &verb.queries, &verb.qrels));
+    let sets =
+        sets.map(|folder| EvaluationSet::read(folder, &verb.queries, &verb.qrels, DEFAULT_SOURCE));
     let sets: Vec<EvaluationSet> = sets.collect::<Result<_>>()?;
     sets.iter().for_each(tell_left_out);
     let own_folder = OwnFolder::choose(global)?;
+    let mut used = HashSet::new();
     let mut collected = Collected::new(config.enrich.bm25);
     let mut model = String::new();
     for set in &sets {
-        let mut config = own_config(config, verb.embedder, &own_folder.path.join(&set.name));
+        let mut config = own_config(
+            config,
+            verb.embedder,
+            &own_folder.of_set(&set.name, &mut used),
+        );
         // It alone can be asked with other numbers of BM25; both kinds give the same order.
         config.store.search_index.kind = SearchIndexKind::Embedded;
         let added = in_pipeline(set, &config, &["bm25"], async |pipeline, parts| {

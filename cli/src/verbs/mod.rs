@@ -23,6 +23,7 @@ pub mod eval_answers;
 pub mod eval_candidates;
 pub mod eval_code;
 mod eval_diagnosis;
+mod eval_folder;
 pub mod eval_generate;
 pub mod eval_rewrite;
 pub mod eval_runs;

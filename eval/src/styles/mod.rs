@@ -182,7 +182,7 @@ mod tests {
             assert_eq!((made.questions, made.left_out.len()), (1, 1));
             let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
             let (queries, qrels) = (name(&made.queries), name(&made.qrels));
-            let set = EvaluationSet::read(folder.path(), &queries, &qrels).unwrap();
+            let set = EvaluationSet::read(folder.path(), &queries, &qrels, "eval").unwrap();
             let question = set.questions.first().unwrap();
             assert_eq!(question.id, format!("q-{}", style.name()));
             assert_eq!(question.case.style, Some(style));

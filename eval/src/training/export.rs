@@ -252,7 +252,12 @@ mod tests {
         let of_test: Vec<&String> = test.iter().map(|example| &example.positive).collect();
         let mut negatives = train.iter().flat_map(|example| &example.negatives);
         assert!(negatives.all(|negative| !of_test.contains(&negative)));
-        let set = EvaluationSet::read(&folder.path().join(TEST_SET), "queries.jsonl", "qrels.tsv");
+        let set = EvaluationSet::read(
+            &folder.path().join(TEST_SET),
+            "queries.jsonl",
+            "qrels.tsv",
+            "eval",
+        );
         let set = set.unwrap();
         assert_eq!((set.documents.len(), set.questions.len()), (25, 4));
         assert!(set.left_out.is_empty(), "{:?}", set.left_out);

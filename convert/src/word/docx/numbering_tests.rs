@@ -68,7 +68,9 @@ fn marks_that_texts_refer_to_are_text() {
             list: Some("1".into()),
             level: Some(level),
         };
-        let numbered = numbering.advance(&reference, None, &Styles::default()).unwrap();
+        let numbered = numbering
+            .advance(&reference, None, &Styles::default())
+            .unwrap();
         (numbered.mark, numbered.label)
     };
     assert_eq!(mark(0), (Some(Mark::Number(1)), "1.".into()));
