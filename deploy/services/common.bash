@@ -73,6 +73,18 @@ first_of() {
 
 listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
+# Whether somebody listens on a port. The last threads of a process that was killed may still hold that of this instance for a moment, after the
+# process has stopped to be seen.
+is_taken() {
+  local tries=0
+  while listens "$1"; do
+    [ "$(remembered "$2")" = "$1" ] && [ "$tries" -lt 100 ] || return 0
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+  return 1
+}
+
 # A port nobody listens on, below those that the system gives to outgoing connections.
 free_port() {
   local candidate attempt
@@ -231,8 +243,8 @@ start() {
   choose
   require_java
   fetch
-  ! listens "$port" || fail "something else listens on 127.0.0.1:$port; choose another --port (or --port free)"
-  ! listens "$other_port" || fail "something else listens on 127.0.0.1:$other_port; choose another $other_port_option (or --port free)"
+  ! is_taken "$port" port || fail "something else listens on 127.0.0.1:$port; choose another --port (or --port free)"
+  ! is_taken "$other_port" other_port || fail "something else listens on 127.0.0.1:$other_port; choose another $other_port_option (or --port free)"
   mkdir -p "$instance"
   remember
   : >>"$log_file"
