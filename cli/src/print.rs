@@ -121,6 +121,20 @@ pub fn note(text: &str) {
     let _unread = writeln!(std::io::stderr(), "{text}");
 }
 
+/// Lets Ctrl-C end the process, as ever, and say something before.
+pub fn when_interrupted(said: impl Fn() -> String + Send + 'static) {
+    std::thread::spawn(move || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let Ok(runtime) = runtime.enable_all().build() else {
+            return;
+        };
+        if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
+            note(&said());
+            std::process::exit(INTERRUPTED.into());
+        }
+    });
+}
+
 /// Shows on stderr that an answer is waited for; the line stays open.
 pub fn prompt(text: &str) {
     use std::io::Write as _;

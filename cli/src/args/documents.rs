@@ -45,7 +45,7 @@ pub enum Documents {
     },
     /// Make up for what was done in a lesser way because a model was away
     Repair {
-        /// Documents whose summaries the model should have written
+        /// Documents whose summaries or descriptions a model should have written
         #[arg(long, required = true)]
         degraded: bool,
         /// How results are printed.

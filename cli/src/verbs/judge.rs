@@ -97,6 +97,10 @@ pub fn run(global: &Global, config: &Config, judge: &Judge) -> Result<Outcome> {
         bar: &bar,
         turn: Mutex::default(),
     };
+    print::when_interrupted({
+        let (bar, of, is_kept) = (bar.clone(), all.len(), judge.file.is_some());
+        move || interrupted(bar.position(), of, is_kept)
+    });
     let ended = judge_all(&client, &left, &filter, &results);
     bar.finish_and_clear();
     ended?;
@@ -107,6 +111,15 @@ pub fn run(global: &Global, config: &Config, judge: &Judge) -> Result<Outcome> {
     let tally = locked(&results.tally);
     print::note(&tally.said());
     Ok(Outcome::of(tally.judged, tally.failed))
+}
+
+/// What Ctrl-C leaves.
+fn interrupted(judged: u64, of: usize, is_kept: bool) -> String {
+    let hint = match is_kept {
+        true => "the same command goes on with the rest",
+        false => "with -o FILE they are kept, and the same command goes on with the rest",
+    };
+    format!("interrupted: {judged} of {of} lines are judged\nhint: {hint}")
 }
 
 fn questions(judge: &Judge) -> Result<Vec<u8>> {

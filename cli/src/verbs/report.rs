@@ -41,7 +41,8 @@ pub fn run(global: &Global, config: &Config, wanted: &ReportVerb) -> Result<Outc
             kept.request
         }
     };
-    tell_when_interrupted(&id);
+    let going_on = how_to_go_on(&id);
+    print::when_interrupted(move || going_on.clone());
     let answer = written(&client, &request, &id)?;
     match (&wanted.file, format) {
         (Some(file), Some(format)) => save(&client, &answer, file, format)?,
@@ -81,21 +82,6 @@ fn new_id() -> Result<String> {
         .and_then(|mut random| random.read_exact(&mut bytes))
         .context("cannot make an id")?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// Ctrl-C ends the process, as ever, and says how the report goes on.
-fn tell_when_interrupted(id: &str) {
-    let id = id.to_owned();
-    std::thread::spawn(move || {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let Ok(runtime) = runtime.enable_all().build() else {
-            return;
-        };
-        if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
-            print::note(&how_to_go_on(&id));
-            std::process::exit(print::INTERRUPTED.into());
-        }
-    });
 }
 
 fn how_to_go_on(id: &str) -> String {

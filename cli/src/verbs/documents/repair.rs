@@ -17,6 +17,9 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// when this is broken off.
 pub fn run(client: &Client, output: Output) -> Result<Outcome> {
     let mut seen: DegradedRepair = client.post(PATH, &json!({}))?;
+    if seen.running {
+        tell(&seen, client.is_local());
+    }
     let bar = print::progress_bar(seen.documents, "repairing");
     while seen.running {
         std::thread::sleep(PAUSE);
@@ -32,6 +35,19 @@ pub fn run(client: &Client, output: Output) -> Result<Outcome> {
         Some(_) => Outcome::of(repaired, left.unwrap_or(usize::MAX).max(1)),
         None => Outcome::Done,
     })
+}
+
+/// What is about to be done, also where no bar is drawn, and what becomes of it on Ctrl-C.
+fn tell(seen: &DegradedRepair, is_local: bool) {
+    let written = "the model writes what they lack";
+    print::note(&format!("{} degraded documents: {written}", seen.documents));
+    let goes_on = match is_local {
+        true => "interrupted: `tributary documents repair --degraded` repairs those that are left",
+        false => {
+            "interrupted: the server goes on with it; `tributary documents repair --degraded` follows it again"
+        }
+    };
+    print::when_interrupted(|| goes_on.to_owned());
 }
 
 fn text(seen: &DegradedRepair) -> String {
