@@ -40,7 +40,7 @@ mod test_config;
 #[cfg(test)]
 mod test_defaults;
 mod text;
-mod text_encoding;
+pub mod text_encoding;
 pub mod titles;
 mod web;
 mod word;

@@ -22,6 +22,12 @@ pub(crate) struct Decoded<'a> {
     pub replaced_characters: usize,
 }
 
+/// Text of any encoding, and the name of the encoding that it was read in.
+pub fn text_of(bytes: &[u8]) -> (Cow<'_, str>, &'static str) {
+    let decoded = decode(bytes, None);
+    (decoded.text, decoded.encoding)
+}
+
 /// Decodes text of any encoding; bytes that fit none become U+FFFD and are counted.
 ///
 /// In this order: byte order mark, ISO-2022-JP by its escapes, valid UTF-8, UTF-16 by its pattern

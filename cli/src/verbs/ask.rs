@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Read};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
+use tributary_convert::text_encoding;
 use tributary_schemas::ask::{
     Answer, AskEvent, AskRequest, Doubt, Retrieval, Source, Support, Verdict, Workflow,
 };
@@ -15,7 +16,7 @@ use crate::config::Config;
 use crate::names;
 use crate::print::{self, Outcome};
 
-/// Longest question that is read from stdin, in bytes; the server has a limit of its own.
+/// Longest question that is taken from stdin, in bytes; the server has limits of its own.
 const MAXIMUM_QUESTION_BYTES: u64 = 1 << 20;
 /// Statements that are named as not supported.
 const SHOWN_DOUBTS: usize = 5;
@@ -69,11 +70,24 @@ pub fn question(given: Option<&str>) -> Result<String> {
     }
     let mut bytes = Vec::new();
     std::io::stdin()
-        .take(MAXIMUM_QUESTION_BYTES)
+        .take(MAXIMUM_QUESTION_BYTES + 1)
         .read_to_end(&mut bytes)
         .context("cannot read the question from stdin")?;
-    // A log may hold a byte of another encoding, and the limit may cut a character.
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    if bytes.len() as u64 > MAXIMUM_QUESTION_BYTES {
+        bail!(
+            "stdin holds more than {MAXIMUM_QUESTION_BYTES} bytes\nhint: send the part with the error, such as `tail -c 100000 LOG | tributary ask`"
+        );
+    }
+    Ok(decoded(&bytes))
+}
+
+/// A log may be of any encoding, or hold a byte of another one.
+fn decoded(bytes: &[u8]) -> String {
+    let (text, encoding) = text_encoding::text_of(bytes);
+    if encoding != "UTF-8" {
+        print::note(&format!("stdin is read as {encoding}"));
+    }
+    text.into_owned()
 }
 
 fn request(client: &Client, ask: &Ask, question: String) -> Result<AskRequest> {
