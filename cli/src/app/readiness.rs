@@ -247,7 +247,10 @@ fn chat(chat: &ChatModels, work: &Work, maximum_waiting: usize) -> Option<Check>
     let (detail, hint) = match away.as_slice() {
         _ if endpoints == 0 => return None,
         [] => (
-            format!("{endpoints} endpoints, none known to be away"),
+            match endpoints {
+                1 => "1 endpoint, not known to be away".to_owned(),
+                _ => format!("{endpoints} endpoints, none known to be away"),
+            },
             None,
         ),
         away => (

@@ -97,6 +97,10 @@ pub fn hint(reason: Reason, endpoint: &str, model: &str) -> Option<String> {
         ),
         Reason::TooLong => format!("set {section}.context_tokens to what the server has"),
         Reason::Unreachable => format!("start the server, or correct {section}.url"),
+        Reason::Deadline => format!(
+            "the server is there and slow: set {section}.parallel to the calls that it takes at the \
+             same time, and {section}.first_piece_timeout_ms to how long a reply may be waited for"
+        ),
         Reason::QuotaUsedUp => "top up the account at the provider".to_owned(),
         _ => return None,
     })

@@ -1,7 +1,7 @@
 //! The model of one role: an endpoint with everything around a call that callers should not have to
 //! think about. Budget, token count, a turn, the circuit, retries before the first piece, metrics.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -37,6 +37,8 @@ pub struct Endpoint {
     name: String,
     model: Arc<dyn ChatModel>,
     circuit: Circuit,
+    /// Why it was left alone last.
+    ill_of: Mutex<Reason>,
     turns: Arc<Semaphore>,
     config: EndpointConfig,
     observer: SharedObserver,
@@ -56,6 +58,7 @@ impl Endpoint {
             name: name.to_owned(),
             model,
             circuit: Circuit::new(config.circuit_failures, pause),
+            ill_of: Mutex::new(Reason::Unreachable),
             turns: Arc::new(Semaphore::new(config.parallel)),
             config,
             observer: Arc::clone(observer),
@@ -151,7 +154,8 @@ impl Endpoint {
                 pause.as_secs() + 1
             );
             let failed = ChatError::new(Reason::CircuitOpen, message).with_retry_after(Some(pause));
-            match hint(Reason::Unreachable, &self.name, &self.config.model) {
+            let ill_of = *self.ill_of.lock().unwrap_or_else(PoisonError::into_inner);
+            match hint(ill_of, &self.name, &self.config.model) {
                 Some(hint) => failed.with_hint(hint),
                 None => failed,
             }
@@ -175,10 +179,12 @@ impl Endpoint {
             self.circuit.try_now(Instant::now());
             return;
         }
+        *self.ill_of.lock().unwrap_or_else(PoisonError::into_inner) = reason;
         if self.circuit.failed(Instant::now()) {
             tracing::warn!(
                 endpoint = self.name,
                 reason = reason.as_str(),
+                hint = hint(reason, &self.name, &self.config.model),
                 "the endpoint fails and is left alone for a while"
             );
             self.observer.circuit(&self.name, true);
