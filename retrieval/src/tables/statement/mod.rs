@@ -7,6 +7,7 @@
 //! `Units_Sold` for `Units sold`; what a comparison has in double quotes and no column is called is
 //! text; `YEAR(x)` and `EXTRACT(YEAR FROM x)`, which SQLite lacks, become what it has for them.
 
+mod bare_names;
 mod columns;
 mod functions;
 mod names;
@@ -108,7 +109,7 @@ pub fn prepare(sql: &str, tables: &[Readable]) -> Result<Prepared, Refused> {
 }
 
 fn prepare_nested(sql: &str, tables: &[Readable]) -> Result<Prepared, Refused> {
-    let mut query = parse(sql)?;
+    let mut query = parse(sql, tables)?;
     let mut mapping = Tables {
         tables,
         common: HashSet::new(),

@@ -5,7 +5,8 @@ use sqlparser::dialect::SQLiteDialect;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-use super::{Refused, refused};
+use super::bare_names::quoted;
+use super::{Readable, Refused, refused};
 
 /// Bytes of a statement.
 const LONGEST: usize = 8000;
@@ -16,7 +17,7 @@ const MOST_OPERATORS: usize = 150;
 /// Brackets within brackets.
 pub(super) const DEEPEST: usize = 40;
 
-pub(super) fn parse(sql: &str) -> Result<Box<Query>, Refused> {
+pub(super) fn parse(sql: &str, tables: &[Readable]) -> Result<Box<Query>, Refused> {
     let sql = sql.trim();
     if sql.len() > LONGEST {
         return Err(refused(format!(
@@ -36,7 +37,9 @@ pub(super) fn parse(sql: &str) -> Result<Box<Query>, Refused> {
         return Err(refused("the statement has too many parts"));
     }
     let parser = Parser::new(&dialect).with_recursion_limit(DEEPEST);
-    let parsed = parser.with_tokens(tokens).parse_statements();
+    let parsed = parser
+        .with_tokens(quoted(tokens, tables))
+        .parse_statements();
     let mut statements = parsed.map_err(|error| unread(&error))?;
     match (statements.pop(), statements.pop()) {
         (Some(Statement::Query(query)), None) => Ok(query),
