@@ -5,10 +5,11 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tributary_taxonomy::language::is_chinese;
 
 use super::body;
 use crate::problem::{Code, Problem};
-use crate::rendering::{self, Marks};
+use crate::rendering;
 use crate::server::ServerState;
 
 /// What a file may do in the reader's browser: show its own style, nothing else.
@@ -103,10 +104,15 @@ fn written(wanted: &ReportFile) -> Result<Written, Problem> {
 }
 
 fn page(wanted: &ReportFile) -> String {
-    let shown = rendering::show(&wanted.markdown, &Marks::default());
+    let shown = rendering::show_alone(&wanted.markdown);
     let title = escaped(&wanted.title);
+    let language = if is_chinese(&wanted.markdown) {
+        "zh"
+    } else {
+        "en"
+    };
     format!(
-        "<!doctype html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n\
+        "<!doctype html>\n<html lang=\"{language}\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"content-security-policy\" content=\"{POLICY}\">\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
         shown.html
@@ -142,7 +148,9 @@ mod tests {
         let html = String::from_utf8_lossy(&file.bytes).into_owned();
         assert_eq!(file.ending, "html");
         assert!(
-            html.contains("Ticks</h3>") && html.contains("A [1]."),
+            html.contains("Ticks</h1>")
+                && html.contains("<html lang=\"en\">")
+                && html.contains("A [1]."),
             "{html}"
         );
         assert!(

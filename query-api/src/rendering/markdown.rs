@@ -12,14 +12,12 @@ use super::marks::Marks;
 use super::sanitise;
 use crate::http::images;
 
-/// Headings of a document stand below those of the page, which has two levels above a passage.
-const PAGE_LEVELS: usize = 2;
-
-/// HTML of the text, with the marked words in `<mark>`. It still has what a document wrote as
-/// HTML. `None` where the text is over a bound.
-pub fn html(text: &str, marks: &Marks) -> Option<String> {
+/// HTML of the text, with the marked words in `<mark>`, its headings below `levels_above` of those
+/// around it. It still has what a document wrote as HTML. `None` where the text is over a bound.
+pub fn html(text: &str, marks: &Marks, levels_above: usize) -> Option<String> {
     let mut writer = Writer {
         marks,
+        levels_above,
         events: Vec::new(),
         last_character: None,
         picture: None,
@@ -47,6 +45,7 @@ pub fn options() -> Options {
 /// Turns what the parser gives into what is written.
 struct Writer<'a> {
     marks: &'a Marks,
+    levels_above: usize,
     events: Vec<Event<'a>>,
     /// The last character of running text: whether a line break becomes a space depends on it.
     last_character: Option<char>,
@@ -75,7 +74,8 @@ impl<'a> Writer<'a> {
             Event::End(TagEnd::Image) => self.end_picture(),
             Event::Start(Tag::Heading { level, .. }) => self.heading(level),
             Event::End(TagEnd::Heading(level)) => {
-                self.push(Event::End(TagEnd::Heading(below_the_page(level))));
+                let level = self.below(level);
+                self.push(Event::End(TagEnd::Heading(level)));
             }
             Event::SoftBreak => self.push(Event::SoftBreak),
             other => {
@@ -114,9 +114,13 @@ impl<'a> Writer<'a> {
         }
     }
 
+    fn below(&self, level: HeadingLevel) -> HeadingLevel {
+        HeadingLevel::try_from(level as usize + self.levels_above).unwrap_or(HeadingLevel::H6)
+    }
+
     fn heading(&mut self, level: HeadingLevel) {
         let tag = Tag::Heading {
-            level: below_the_page(level),
+            level: self.below(level),
             id: None,
             classes: Vec::new(),
             attrs: Vec::new(),
@@ -194,10 +198,6 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn below_the_page(level: HeadingLevel) -> HeadingLevel {
-    HeadingLevel::try_from(level as usize + PAGE_LEVELS).unwrap_or(HeadingLevel::H6)
-}
-
 fn is_comment(html: &str) -> bool {
     let html = html.trim();
     html.starts_with("<!--") && html.ends_with("-->")
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        sanitise::clean(&html(text, &Marks::default()).unwrap_or_default())
+        sanitise::clean(&html(text, &Marks::default(), 2).unwrap_or_default())
     }
 
     #[test]

@@ -20,9 +20,21 @@ pub struct Shown {
     pub is_as_written: bool,
 }
 
-/// A Markdown text as HTML.
+/// Levels of headings that the page has above a passage.
+const PAGE_LEVELS: usize = 2;
+
+/// A Markdown text as HTML for the page, whose headings stand above those of the text.
 pub fn show(text: &str, marks: &Marks) -> Shown {
-    match markdown::html(text, marks) {
+    shown(text, marks, PAGE_LEVELS)
+}
+
+/// A Markdown text as HTML that stands by itself.
+pub fn show_alone(text: &str) -> Shown {
+    shown(text, &Marks::default(), 0)
+}
+
+fn shown(text: &str, marks: &Marks, levels_above: usize) -> Shown {
+    match markdown::html(text, marks, levels_above) {
         Some(html) => Shown {
             html: sanitise::clean(&html),
             is_as_written: false,
