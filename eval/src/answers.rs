@@ -200,6 +200,7 @@ async fn ask(
         earlier: Earlier::default(),
         principal: Principal::unrestricted(),
         report: None,
+        given_up_at: None,
     };
     asker.check(&asked.request, &asked.principal)?;
     let answer = asker.ask(&asked, &events);

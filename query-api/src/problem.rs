@@ -313,7 +313,7 @@ impl From<SearchError> for Problem {
     fn from(error: SearchError) -> Self {
         let code = match &error {
             SearchError::EmptyQuery => Code::EmptyQuery,
-            SearchError::QueryTooLong { .. } => Code::QueryTooLong,
+            SearchError::QueryTooLong { .. } | SearchError::LogTooLong { .. } => Code::QueryTooLong,
             SearchError::Invalid(_) => Code::Invalid,
             SearchError::UnknownKnowledgeSet(_) => Code::UnknownKnowledgeSet,
             // What a search does not find is what it searches in: an index that somebody removed.

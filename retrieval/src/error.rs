@@ -16,6 +16,14 @@ pub enum SearchError {
         /// What is accepted.
         maximum: usize,
     },
+    /// A log over the size limit; both in bytes.
+    #[error("the log is {bytes} bytes long, at most {maximum} are taken")]
+    LogTooLong {
+        /// What was asked.
+        bytes: usize,
+        /// What is accepted.
+        maximum: usize,
+    },
     /// A value breaks a rule.
     #[error("{0}")]
     Invalid(String),
@@ -35,6 +43,9 @@ impl SearchError {
             Self::QueryTooLong { .. } => {
                 Some("search for the part of the text that names the problem")
             }
+            Self::LogTooLong { .. } => Some(
+                "send the part with the error; query_api.answer.error_map.log_limit_bytes sets how much is taken",
+            ),
             Self::Invalid(_) => None,
             Self::UnknownKnowledgeSet(error) | Self::Failed(error) => error.hint(),
         }
@@ -43,7 +54,10 @@ impl SearchError {
     /// Whose fault it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::EmptyQuery | Self::QueryTooLong { .. } | Self::Invalid(_) => ErrorKind::Invalid,
+            Self::EmptyQuery
+            | Self::QueryTooLong { .. }
+            | Self::LogTooLong { .. }
+            | Self::Invalid(_) => ErrorKind::Invalid,
             Self::UnknownKnowledgeSet(_) => ErrorKind::NotFound,
             Self::Failed(error) => error.kind(),
         }

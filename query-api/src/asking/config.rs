@@ -1,5 +1,7 @@
 //! Settings of asking, section `[query_api.ask]`; the values live in `cli/default.toml`.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 /// How questions are taken.
@@ -22,6 +24,11 @@ pub struct AskConfig {
 }
 
 impl AskConfig {
+    /// Longest time that an answer may take.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms)
+    }
+
     /// Everything that is wrong with the values, one line each.
     pub fn problems(&self) -> Vec<String> {
         let positive = [

@@ -15,7 +15,7 @@ mod tables;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::stream::BoxStream;
 use futures::{FutureExt, Stream, StreamExt};
@@ -187,6 +187,7 @@ impl Asking {
             principal: run.principal.clone(),
             request,
             report,
+            given_up_at: Instant::now().checked_add(self.config.timeout()),
         };
         // The reader is there before the work, which would be abandoned otherwise.
         let events = self.read(&run, 0)?;
@@ -478,7 +479,7 @@ impl Work {
         let abandoned_after = abandoned_after.unwrap_or(self.config.abandoned_after_ms);
         let abandoned = self.run.abandoned(Duration::from_millis(abandoned_after));
         let stopped = self.run.stopped();
-        let too_slow = tokio::time::sleep(Duration::from_millis(self.config.timeout_ms));
+        let too_slow = tokio::time::sleep(self.config.timeout());
         // Whatever happens in it, the turn gets an end and so do its readers.
         let answer = AssertUnwindSafe(self.asker.ask(asked, &events)).catch_unwind();
         tokio::pin!(answer, abandoned, stopped, too_slow);

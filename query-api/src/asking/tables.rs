@@ -1,8 +1,6 @@
 //! Questions to tables take a place among the questions, have their time, and leave a line in the
 //! audit, as all questions do.
 
-use std::time::Duration;
-
 use tributary_retrieval::{Asker, Principal};
 use tributary_schemas::table_query::{TableAnswer, TableQueryRequest};
 
@@ -29,7 +27,7 @@ impl Asking {
             return Err(Problem::new(Code::Overloaded, what)
                 .with_hint("ask again after the time in Retry-After"));
         };
-        let longest = Duration::from_millis(self.config.timeout_ms);
+        let longest = self.config.timeout();
         let asking = self.asker.query_tables(request, principal);
         let Ok(answered) = tokio::time::timeout(longest, asking).await else {
             let what = format!(

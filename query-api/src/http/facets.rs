@@ -21,6 +21,10 @@ pub struct SearchChoices {
     pub reranker: Option<String>,
     /// Most bytes of a question.
     pub query_limit_bytes: usize,
+    /// Most bytes of a log that is asked about.
+    pub log_limit_bytes: usize,
+    /// Whether a report may search the web, too.
+    pub searches_web: bool,
     /// Most hits of a search.
     pub maximum_top_k: usize,
 }
@@ -38,6 +42,8 @@ pub async fn choices(
             facets,
             reranker: state.retriever.reranker(),
             query_limit_bytes: limits.query_limit_bytes,
+            log_limit_bytes: state.asking.asker().config().error_map.log_limit_bytes,
+            searches_web: state.asking.asker().searches_web(),
             maximum_top_k: limits.maximum_top_k,
         },
     )

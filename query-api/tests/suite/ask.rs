@@ -219,6 +219,24 @@ async fn where_a_model_reads_the_passages_less_is_refused_before_it_does() {
     }
 }
 
+/// Whatever a model may take by itself: what it has written when the answer is given up is shown.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_written_when_the_time_is_over_is_an_answer() {
+    let reply = "The scheduler picks the next task [1]. ".repeat(40);
+    let script = json!([{"reply": reply, "piece_characters": 20, "piece_delay_ms": 50}]);
+    let mut settings = Settings {
+        chat: scripted(&script),
+        ..Settings::default()
+    };
+    settings.answer.deadline_ms = 600_000;
+    settings.ask.timeout_ms = 2_000;
+    let answer = ask(&server(settings).await, "What does the scheduler pick?").await;
+    assert_eq!(answer["verdict"], "partly", "{answer}");
+    let text = answer["answer"].as_str().unwrap();
+    assert!(text.starts_with("The scheduler picks"), "{answer}");
+    assert_eq!(answer["degraded"], json!(["answer"]), "{answer}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_fails_costs_the_answer_its_form_and_not_more() {
     let question = "What does the scheduler pick?";

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tributary_models::chat::Role;
 
 use crate::ask::{events, joined, scripted_for, server, stream};
-use crate::common::backend::Settings;
 use crate::common::client::Server;
+use crate::common::{self, backend::Settings};
 
 const QUESTION: &str = "How does the scheduler keep its tasks?";
 const TITLES: [&str; 6] = [
@@ -153,6 +153,32 @@ async fn without_a_model_a_report_is_in_the_words_of_the_documents() {
     let nothing = json!({"question": QUESTION, "filter": {"tags": ["nobody has it"]}});
     let refused = server.post("/v1/report", &nothing).await.json();
     assert_eq!(refused["verdict"], "refused", "{refused}");
+}
+
+/// A little relevant: a model that plans may find something in it, the passages themselves are about
+/// something else.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_plan_by_a_model_less_is_refused() {
+    let mut config = common::answer_config();
+    config.refuse_below = 1.0;
+    config.refuse_below_with_model = 0.0;
+    let scripts = [
+        (json!([{"failure": "unreachable"}]), "refused"),
+        (
+            json!([outline(1), {"failure": "unreachable"}]),
+            "extractive",
+        ),
+    ];
+    for (script, verdict) in scripts {
+        let server = server(Settings {
+            answer: config.clone(),
+            chat: scripted_for(&[Role::Answer, Role::Report], &script),
+            ..Settings::default()
+        })
+        .await;
+        let answer = server.post("/v1/ask", &asked("general")).await.json();
+        assert_eq!(answer["verdict"], verdict, "{script}: {answer}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -31,7 +31,7 @@ pub use textbook::TextbookConfig;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 use tributary_models::TokenCounter;
@@ -85,6 +85,9 @@ pub struct Asker {
 /// Bytes of a question that tell what it wants.
 const TELLING_BYTES: usize = 8192;
 
+/// Share of the time that an answer has left in which it is written.
+const SHARE_TO_WRITE: (u32, u32) = (9, 10);
+
 /// A question on its way.
 #[derive(Clone, Debug)]
 pub struct Asked {
@@ -100,6 +103,8 @@ pub struct Asked {
     pub principal: Principal,
     /// Where a report is kept while it is written.
     pub report: Option<ReportKeeper>,
+    /// When the answer is given up; none where it may take as long as it takes.
+    pub given_up_at: Option<Instant>,
 }
 
 impl Asker {
@@ -126,6 +131,11 @@ impl Asker {
     /// Settings of answers.
     pub fn config(&self) -> &AnswerConfig {
         &self.parts.config
+    }
+
+    /// Whether the web can be searched for a report.
+    pub fn searches_web(&self) -> bool {
+        self.live.is_some()
     }
 
     /// Understands questions.
@@ -254,6 +264,16 @@ fn intent_of(question: &str) -> Intent {
 }
 
 impl Asked {
+    /// How long a model may write that is given `most`: what it has written by then must still be
+    /// held against its sources before the answer is given up.
+    fn time_to_write(&self, most: Duration) -> Duration {
+        let left = self.given_up_at.map(|end| {
+            let left = end.saturating_duration_since(Instant::now());
+            left * SHARE_TO_WRITE.0 / SHARE_TO_WRITE.1
+        });
+        left.map_or(most, |left| left.min(most))
+    }
+
     /// The same question, asked of a part of the documents.
     fn within(&self, scope: Filter) -> Self {
         let mut asked = self.clone();

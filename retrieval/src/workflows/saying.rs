@@ -319,7 +319,9 @@ impl Saying<'_> {
             sources: &found.sources,
             refusal: config.refusal.sentence(self.is_chinese()),
             reply_tokens: self.manner.reply_tokens.unwrap_or(config.reply_tokens),
-            deadline: Duration::from_millis(config.deadline_ms),
+            deadline: self
+                .asked
+                .time_to_write(Duration::from_millis(config.deadline_ms)),
             form: &self.manner.form,
         };
         match generate(model, &task, self.events).await {

@@ -13,4 +13,5 @@ export function ProblemNotice({ problem }) {
 
 export const Empty = ({ children }) => html`<div class="empty">${children}</div>`;
 
-export const Busy = () => html`<p class="busy" role="status">${t("busy")}</p>`;
+/** `step` says what is being done, where that is known. */
+export const Busy = ({ step }) => html`<p class="busy" role="status">${step || t("busy")}</p>`;

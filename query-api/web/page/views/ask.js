@@ -68,7 +68,7 @@ function Conversation({ id, wanted, choices }) {
     ${talk ? html`<${Talking} talk=${talk} wanted=${wanted} onAsk=${ask} />` : html`<${Empty}><p>${t("ask.welcome")}</p><//>`}
     <div class="composer">
       <${ProblemNotice} problem=${problemOf(unasked) ?? talk?.problem} />
-      <${Composer} talk=${talk} returned=${unasked?.question} limit=${choices?.query_limit_bytes} isFirst=${!wanted} onAsk=${ask} />
+      <${Composer} talk=${talk} returned=${unasked?.question} limit=${limitOf(settings, choices)} isFirst=${!wanted} onAsk=${ask} />
       <${Settings} settings=${settings} choices=${choices} onChange=${change} />
     </div>
     <p class="hidden" role="status">${spoken}</p>
@@ -146,6 +146,9 @@ function useDraft(id) {
   };
   return [text, change];
 }
+
+/** A log may be longer than a question. Where the server finds out what it is, it may be one. */
+const limitOf = ({ workflow }, choices) => (["", "error_map"].includes(workflow) ? choices?.log_limit_bytes : choices?.query_limit_bytes);
 
 function Composer({ talk, returned, limit, isFirst, onAsk }) {
   const [text, setText] = useDraft(talk?.id);

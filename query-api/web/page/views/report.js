@@ -6,6 +6,7 @@ import { lesser, t } from "../words.js";
 import { Busy, ProblemNotice } from "../parts/notice.js";
 import { AnswerText, dress } from "./ask_markup.js";
 import { saveAs } from "./saving.js";
+import { useChoices } from "./search.js";
 import { setName, useSets } from "./sets_names.js";
 
 const DEPTHS = ["general", "deep", "deeper"];
@@ -114,19 +115,20 @@ export function Report({ id }) {
   </form>
   <${ProblemNotice} problem=${state?.problem} />
   ${state?.isUnwritten && html`<p class="notice" role="status">${t("report.unwritten")}</p>`}
-  ${state?.running && !state.outline && html`<${Busy} />`}
+  ${state?.running && !state.outline && html`<${Busy} step=${state.step && t(`ask.step.${state.step}`)} />`}
   ${state?.outline && html`<${Outline} state=${state} />`}
   ${state?.answer ? html`<${Written} answer=${state.answer} turn=${state.turn} />` : state?.draft && html`<${Written} answer=${state.draft.answer} turn=${state.draft} />`}`;
 }
 
 function Fields({ form, onChange }) {
   const sets = useSets() ?? [];
+  const choices = useChoices();
   const field = (name) => (event) => onChange({ [name]: event.target.value });
   return html`<div class="fields">
     <label class="wide"><span>${t("report.question")}</span><textarea id="question" rows="2" required value=${form.question} onInput=${field("question")} /></label>
     <label><span>${t("report.depth")}</span><select value=${form.depth} onChange=${field("depth")}>${DEPTHS.map((depth) => html`<option key=${depth} value=${depth}>${t(`report.depth.${depth}`)}</option>`)}</select></label>
     <label><span>${t("judge.set")}</span><select value=${form.set} onChange=${field("set")}><option value="">${t("judge.allSets")}</option>${sets.map((one) => html`<option key=${one.id} value=${one.id}>${setName(one)}</option>`)}</select></label>
-    <label class="check"><input type="checkbox" checked=${form.live} onChange=${(event) => onChange({ live: event.target.checked })} /> <span>${t("report.live")}</span></label>
+    ${(choices?.searches_web || form.live) && html`<label class="check"><input type="checkbox" checked=${form.live} onChange=${(event) => onChange({ live: event.target.checked })} /> <span>${t("report.live")}</span></label>`}
   </div>`;
 }
 

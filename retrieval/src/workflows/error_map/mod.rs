@@ -40,7 +40,7 @@ pub fn checked(asker: &Asker, request: &AskRequest) -> Result<String, SearchErro
     let config = &asker.config().error_map;
     let bytes = request.question.len();
     if bytes > config.log_limit_bytes {
-        return Err(SearchError::QueryTooLong {
+        return Err(SearchError::LogTooLong {
             bytes,
             maximum: config.log_limit_bytes,
         });

@@ -63,6 +63,7 @@ pub async fn answer(asker: &Asker, asked: &Asked, events: &Events) -> Result<Ans
     events.step("sections").await;
     let writing = Writing {
         asker,
+        asked,
         question: &found.understanding.standalone_question,
         is_chinese: is_chinese(&asked.request.question),
         outline: &outline,
@@ -112,6 +113,10 @@ async fn planned(
     let searched = search(asker, asked, understood, planned.as_ref());
     let (searched, live) = futures::future::join(searched, live).await;
     let mut found = searched?;
+    if planned.is_none() {
+        // Nobody reads the passages: what is a little relevant would be a report about something else.
+        found.bar.refuse_below = found.bar.extract_from;
+    }
     live::add(live, &mut found);
     let took_ms = steps.end("retrieval");
     finding::show(&found, took_ms, events).await;

@@ -23,12 +23,13 @@ use crate::answer::{CitationFilter, extractive};
 use crate::error::SearchError;
 use crate::prompts::{REPORT_SECTION, ToWriteSection};
 use crate::retriever::degrade;
-use crate::workflows::Asker;
 use crate::workflows::saying::blocking;
+use crate::workflows::{Asked, Asker};
 
 /// What all sections of a report have in common.
 pub struct Writing<'a> {
     pub asker: &'a Asker,
+    pub asked: &'a Asked,
     pub question: &'a str,
     pub is_chinese: bool,
     pub outline: &'a Outline,
@@ -214,7 +215,8 @@ impl Writing<'_> {
         let request = prompt.request(values, config.report.reply_tokens);
         let mut request =
             request.map_err(|error| ChatError::new(Reason::Refused, error.to_string()))?;
-        request.deadline = Some(Instant::now() + Duration::from_millis(config.report.deadline_ms));
+        let most = Duration::from_millis(config.report.deadline_ms);
+        request.deadline = Some(Instant::now() + self.asked.time_to_write(most));
         Ok(request)
     }
 
