@@ -26,6 +26,8 @@ use crate::index_stage::again_if_gone;
 
 /// Pause between two looks at how far the stages are.
 const LOOK_PAUSE: Duration = Duration::from_millis(250);
+/// A try that goes on for so long has got through to what the one before it waited for.
+const AT_WORK_AFTER: Duration = Duration::from_secs(30);
 /// Pause before a build that lacks documents is looked at again.
 const BLOCKED_PAUSE: Duration = Duration::from_secs(5);
 /// Rounds after which the documents that are published all the time no longer hold up the
@@ -589,6 +591,11 @@ pub(super) async fn drop_generation(
 impl Stage for ReindexStage {
     fn name(&self) -> &'static str {
         "reindex"
+    }
+
+    /// A build takes hours.
+    fn at_work_after(&self) -> Option<Duration> {
+        Some(AT_WORK_AFTER)
     }
 
     async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {

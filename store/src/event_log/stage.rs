@@ -1,6 +1,8 @@
 //! What a stage is: a function from one record to records. The loop around it is in
 //! [`super::worker`].
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use serde::Serialize;
 use tributary_schemas::{DocumentState, Error, PassedIngest, Topic, event};
@@ -175,6 +177,12 @@ pub trait Stage: Send + Sync {
     /// elsewhere must be seen by the next call at once. Records of other keys come at the
     /// same time.
     async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>, Error>;
+
+    /// After which time a try that follows a failed one is at work, and waits no longer for what
+    /// failed. `None` where it does until it ends: tries are short, and one that is long hangs.
+    fn at_work_after(&self) -> Option<Duration> {
+        None
+    }
 
     /// Makes durable whatever `process` calls that have returned left elsewhere (the index). Called
     /// before their outputs are appended.

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 use tributary_schemas::{Disposition, Error, event};
 
 use super::breaker::Turn;
+use super::holds::Holding;
 use super::in_flight::Taken;
 use super::low_water::Assignment;
 use super::metrics::Ending;
@@ -106,7 +107,7 @@ impl Attempt {
         let started = tokio::time::Instant::now();
         let mut holding = None;
         for attempt in 1_u32.. {
-            let error = match self.process(stored).await {
+            let error = match self.tried(stored, &mut holding).await {
                 Ok(outputs) => {
                     metrics.seconds.observe(started.elapsed().as_secs_f64());
                     worker.breaker.passed(stage, metrics);
@@ -151,6 +152,25 @@ impl Attempt {
             return Outcome::Later;
         }
         Outcome::Done(Ending::Dead, worker.give_up(stored, error, attempts))
+    }
+
+    /// Processes the record. What a stage with long tries waited for is over once one goes on.
+    async fn tried(
+        &self,
+        stored: &StoredRecord,
+        holding: &mut Option<Holding>,
+    ) -> Result<Vec<Output>, Error> {
+        let trying = self.process(stored);
+        let at_work_after = self.worker.stage.at_work_after();
+        let Some(at_work_after) = at_work_after.filter(|_| holding.is_some()) else {
+            return trying.await;
+        };
+        tokio::pin!(trying);
+        if let Ok(tried) = tokio::time::timeout(at_work_after, &mut trying).await {
+            return tried;
+        }
+        *holding = None;
+        trying.await
     }
 
     async fn process(&self, stored: &StoredRecord) -> Result<Vec<Output>, Error> {

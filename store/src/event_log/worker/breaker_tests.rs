@@ -24,6 +24,7 @@ use crate::metrics::MetricRegistry;
 const WELL: u8 = 0;
 const BROKEN: u8 = 1;
 const AWAY: u8 = 2;
+const LONG: u8 = 3;
 
 /// Fails for a record of key `bad-content`, and for all others as its mood is.
 struct Moody {
@@ -40,6 +41,9 @@ impl Stage for Moody {
     async fn process(&self, input: &StoredRecord) -> Result<Vec<Output>> {
         let key = String::from_utf8_lossy(&input.record.key).into_owned();
         self.tried.lock().unwrap().push(key.clone());
+        while self.mood.load(Ordering::SeqCst) == LONG {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         match (key.as_str(), self.mood.load(Ordering::SeqCst)) {
             (key, _) if key.starts_with("content") => Err(Error::new(
                 ErrorKind::Corrupt,
@@ -61,6 +65,10 @@ impl Stage for Moody {
                 record: input.record.clone(),
             }]),
         }
+    }
+
+    fn at_work_after(&self) -> Option<Duration> {
+        Some(Duration::from_millis(20))
     }
 
     fn abandoned(&self, _: &StoredRecord, _: &Error) -> Vec<Output> {
@@ -184,6 +192,23 @@ impl Bench {
         self.stop.cancel();
         self.running.await.unwrap().unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_try_is_work_and_no_waiting_for_what_failed_before() {
+    let bench = Bench::start(AWAY, 0).await;
+    bench.publish(numbered("good", 1)).await;
+    let is_held = |bench: &Bench| !bench.metrics.holds().held().is_empty();
+    bench.until("it waits", async |bench| is_held(bench)).await;
+    bench.stage.mood.store(LONG, Ordering::SeqCst);
+    bench
+        .until("it is at work", async |bench| !is_held(bench))
+        .await;
+    assert_eq!(bench.count(Topic::DocumentsClean).await, 0);
+    bench.stage.mood.store(WELL, Ordering::SeqCst);
+    bench.until_committed().await;
+    assert_eq!(bench.count(Topic::DocumentsClean).await, 1);
+    bench.end().await;
 }
 
 fn numbered(name: &str, count: usize) -> Vec<String> {
