@@ -75,7 +75,7 @@ pub fn question(given: Option<&str>) -> Result<String> {
         .context("cannot read the question from stdin")?;
     if bytes.len() as u64 > MAXIMUM_QUESTION_BYTES {
         bail!(
-            "stdin holds more than {MAXIMUM_QUESTION_BYTES} bytes\nhint: send the part with the error, such as `tail -c 100000 LOG | tributary ask`"
+            "stdin holds more than {MAXIMUM_QUESTION_BYTES} bytes\nhint: send the part with the error, such as `tail -c 100000 LOG | tributary ask --workflow error-map`"
         );
     }
     Ok(decoded(&bytes))

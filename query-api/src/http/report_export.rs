@@ -111,12 +111,13 @@ fn page(wanted: &ReportFile) -> String {
     } else {
         "en"
     };
-    format!(
+    let page = format!(
         "<!doctype html>\n<html lang=\"{language}\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"content-security-policy\" content=\"{POLICY}\">\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
         shown.html
-    )
+    );
+    rendering::without_control(&page)
 }
 
 fn escaped(text: &str) -> String {
@@ -141,7 +142,7 @@ mod tests {
         let wanted = ReportFile {
             markdown: "# Ticks\n\nA [1]. <script>alert(1)</script>[x](javascript:alert(1))"
                 .to_owned(),
-            title: "</title><script>".to_owned(),
+            title: "</title>\u{1b}<script>\0".to_owned(),
             format: ReportFormat::Html,
         };
         let file = written(&wanted).unwrap_or_else(|problem| panic!("{problem:?}"));
@@ -154,7 +155,9 @@ mod tests {
             "{html}"
         );
         assert!(
-            !html.contains("<script") && !html.contains("javascript:"),
+            !html.contains("<script")
+                && !html.contains("javascript:")
+                && !html.contains(['\0', '\u{1b}']),
             "{html}"
         );
     }

@@ -46,6 +46,16 @@ fn shown(text: &str, marks: &Marks, levels_above: usize) -> Shown {
     }
 }
 
+/// Without the characters that XML 1.0 forbids (its production `Char`).
+pub fn without_control(text: &str) -> String {
+    let is_allowed = |character: &char| match character {
+        '\t' | '\n' | '\r' => true,
+        '\u{FFFE}' | '\u{FFFF}' => false,
+        other => *other >= ' ',
+    };
+    text.chars().filter(is_allowed).collect()
+}
+
 /// It does not pass through what reads HTML: that is what it may cost too much for.
 fn as_written(text: &str) -> String {
     let mut html = String::with_capacity(text.len() + text.len() / 4);

@@ -13,6 +13,7 @@ use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd, TextMergeStream};
 
 use super::bounds::Bounds;
 use super::markdown;
+use super::without_control;
 
 /// Levels of lists and headings that Word knows.
 const LIST_LEVELS: usize = 9;
@@ -474,14 +475,4 @@ fn numbers(id: usize, format: &str, text: impl Fn(usize) -> String) -> AbstractN
     (0..LIST_LEVELS).fold(AbstractNumbering::new(id), |numbers, at| {
         numbers.add_level(level(at))
     })
-}
-
-/// Without the characters that XML 1.0 forbids (its production `Char`).
-fn without_control(text: &str) -> String {
-    let is_allowed = |character: &char| match character {
-        '\t' | '\n' | '\r' => true,
-        '\u{FFFE}' | '\u{FFFF}' => false,
-        other => *other >= ' ',
-    };
-    text.chars().filter(is_allowed).collect()
 }

@@ -34,7 +34,9 @@ const LESSER_ANSWER: &str = "answer";
 /// What is named where no model has summed up what was said before the last rounds.
 const LESSER_HISTORY: &str = "history";
 /// What is named where a model answers in another language than the question's.
-const OTHER_LANGUAGE: &str = "answer_language";
+pub const OTHER_LANGUAGE: &str = "answer_language";
+/// Letters of an answer that tell its language.
+const LEAST_SAID: usize = 40;
 
 /// What is named where an answer lacks the parts of its form.
 const LESSER_FORM: &str = "form";
@@ -460,12 +462,17 @@ fn note_lacks(found: &mut Found, generated: &Generated, is_chinese_question: boo
     if generated.cut {
         degrade(&mut found.degraded, LESSER_ANSWER);
     }
-    let letters = generated.text.chars().filter(|one| one.is_alphabetic());
-    // A name alone is in any language.
-    let says_enough = letters.count() > 40;
-    if says_enough && is_chinese(&generated.text) != is_chinese_question {
+    if is_in_other_language(&generated.text, is_chinese_question) {
         degrade(&mut found.degraded, OTHER_LANGUAGE);
     }
+}
+
+/// Whether what a model wrote is not in the language of the question. A name alone is in any.
+pub fn is_in_other_language(text: &str, is_chinese_question: bool) -> bool {
+    let letters = text.chars().filter(|one| one.is_alphabetic());
+    // A Chinese character says as much as some letters.
+    let said: usize = letters.map(|one| if one.is_ascii() { 1 } else { 3 }).sum();
+    said > LEAST_SAID && is_chinese(text) != is_chinese_question
 }
 
 /// Everything that belongs to an answer.

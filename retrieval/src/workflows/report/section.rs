@@ -23,7 +23,7 @@ use crate::answer::{CitationFilter, extractive};
 use crate::error::SearchError;
 use crate::prompts::{REPORT_SECTION, ToWriteSection};
 use crate::retriever::degrade;
-use crate::workflows::saying::blocking;
+use crate::workflows::saying::{OTHER_LANGUAGE, blocking, is_in_other_language};
 use crate::workflows::{Asked, Asker};
 
 /// What all sections of a report have in common.
@@ -234,6 +234,9 @@ impl Writing<'_> {
             false => WrittenBy::Model,
         };
         section.text = without_heading(text.trim(), &section.title);
+        if is_in_other_language(&section.text, self.is_chinese) {
+            degrade(&mut written.degraded, OTHER_LANGUAGE);
+        }
         section.cited = filter.cited().to_vec();
         section.removed_citations = filter.removed();
         section.failure = by_model.failure;
