@@ -119,8 +119,8 @@ pub struct CodeAnswer {
 }
 
 impl CodeSet {
-    /// Reads the files below `code` as those of `source`, those alone that `files.tsv` of the set lists if it has one,
-    /// and files of questions; `questions.jsonl` of the set for none.
+    /// Reads the files below `code` as those of `source`, those alone that `files.tsv` of the set
+    /// lists if it has one, and files of questions; `questions.jsonl` of the set for none.
     pub fn read(
         set: &Path,
         code: Option<&Path>,

@@ -155,18 +155,19 @@ async fn without_a_model_a_report_is_in_the_words_of_the_documents() {
     assert_eq!(refused["verdict"], "refused", "{refused}");
 }
 
-/// A little relevant: a model that plans may find something in it, the passages themselves are about
-/// something else.
+/// A little relevant: a model may find something in it, the passages themselves are about something
+/// else.
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_plan_by_a_model_less_is_refused() {
+async fn what_no_model_reads_is_refused_as_answers_are() {
     let mut config = common::answer_config();
     config.refuse_below = 1.0;
     config.refuse_below_with_model = 0.0;
     let scripts = [
         (json!([{"failure": "unreachable"}]), "refused"),
+        (json!([outline(1), {"failure": "unreachable"}]), "refused"),
         (
-            json!([outline(1), {"failure": "unreachable"}]),
-            "extractive",
+            json!([{"prompt": "report_section", "reply": SECTION}, {"failure": "malformed"}]),
+            "partly",
         ),
     ];
     for (script, verdict) in scripts {

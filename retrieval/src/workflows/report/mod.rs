@@ -72,7 +72,9 @@ pub async fn answer(asker: &Asker, asked: &Asked, events: &Events) -> Result<Ans
     };
     let written = write(&writing, events).await?;
     steps.end("sections");
-    if written.iter().all(|one| is_refused(&one.section)) {
+    if written.iter().all(|one| is_refused(&one.section))
+        || is_beside_the_question(&written, &found)
+    {
         return Ok(saying::refuse(asker, asked, found, events, steps).await);
     }
     let depth = asked.request.depth.unwrap_or_default();
@@ -113,10 +115,6 @@ async fn planned(
     let searched = search(asker, asked, understood, planned.as_ref());
     let (searched, live) = futures::future::join(searched, live).await;
     let mut found = searched?;
-    if planned.is_none() {
-        // Nobody reads the passages: what is a little relevant would be a report about something else.
-        found.bar.refuse_below = found.bar.extract_from;
-    }
     live::add(live, &mut found);
     let took_ms = steps.end("retrieval");
     finding::show(&found, took_ms, events).await;
@@ -275,6 +273,14 @@ async fn said(
         sections,
     });
     Ok(said)
+}
+
+/// Whether no model read passages that are a little relevant: they are about something else. Pages of
+/// the web were found for the question.
+fn is_beside_the_question(written: &[KeptSection], found: &Found) -> bool {
+    let is_unread = |one: &KeptSection| one.section.written_by != WrittenBy::Model;
+    let has_pages = found.sources.iter().any(|source| source.live.is_some());
+    written.iter().all(is_unread) && !has_pages && !finding::is_extractable(found)
 }
 
 /// Whether the passages say nothing to a section.
