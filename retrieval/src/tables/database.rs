@@ -43,7 +43,9 @@ pub struct StoredTable {
     pub columns: Vec<TableColumn>,
     /// What a statement calls the number of a row; `None` where columns have all names for it.
     pub row_id: Option<&'static str>,
-    /// Words of headings and cells.
+    /// Words of the headings.
+    pub headings: HashSet<String>,
+    /// Words of title, headings and cells.
     pub words: HashSet<String>,
 }
 
@@ -95,6 +97,7 @@ fn prepare(connection: &Connection, config: &TableConfig) -> rusqlite::Result<Ve
                 first_row: None,
                 columns: Vec::new(),
                 row_id: None,
+                headings: HashSet::new(),
                 words: HashSet::new(),
             };
             Ok((table, row.get::<_, i64>(4)?.unsigned_abs()))
@@ -211,8 +214,9 @@ fn survey(
     words::add(&table.title, &mut table.words);
     words::add(&table.sheet, &mut table.words);
     for column in columns.iter() {
-        words::add(&column.shown.name, &mut table.words);
+        words::add(&column.shown.name, &mut table.headings);
     }
+    table.words.extend(table.headings.iter().cloned());
     let names: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
     if names.is_empty() {
         return Ok(());

@@ -21,8 +21,19 @@ pub struct TableDocument {
     pub header: DocumentHeader,
     /// Where its database is kept.
     pub blob: String,
-    /// What the search found of it, best first, and its place among the documents found.
-    pub hit: Option<(usize, Hit)>,
+    /// What the search found of it, best first.
+    pub hit: Option<Hit>,
+}
+
+impl TableDocument {
+    /// How near the search found it by meaning, or by words where it has no vectors; 0 to 1.
+    pub fn nearness(&self) -> f64 {
+        let Some(hit) = &self.hit else {
+            return 0.0;
+        };
+        let by_meaning = hit.scores.get("vector");
+        f64::from(*by_meaning.unwrap_or(&hit.score)).clamp(0.0, 1.0)
+    }
 }
 
 /// Some of them.
@@ -90,11 +101,11 @@ impl Retriever {
         };
         let response = self.search(&request, search.principal).await?.response;
         let mut ids: Vec<String> = Vec::new();
-        let mut hits: HashMap<String, (usize, Hit)> = HashMap::new();
+        let mut hits: HashMap<String, Hit> = HashMap::new();
         for hit in response.hits {
             if !hits.contains_key(&hit.document_id) {
                 ids.push(hit.document_id.clone());
-                hits.insert(hit.document_id.clone(), (ids.len() - 1, hit));
+                hits.insert(hit.document_id.clone(), hit);
             }
         }
         let stored = self.stored_documents(&ids).await?;

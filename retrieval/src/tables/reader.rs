@@ -277,10 +277,12 @@ fn chosen(question: &str, opened: &[Opened], most: usize) -> Chosen {
         .iter()
         .filter_map(|place| {
             let opened = opened.get(place.document)?;
+            let table = opened.database.tables.get(place.table)?;
             Some(Candidate {
                 name: words::words(&place.name),
-                words: &opened.database.tables.get(place.table)?.words,
-                rank: opened.document.hit.as_ref().map(|(rank, _)| *rank),
+                headings: &table.headings,
+                words: &table.words,
+                nearness: opened.document.nearness(),
             })
         })
         .collect();
@@ -318,8 +320,7 @@ fn add(chosen: &mut Chosen, place: &Place, opened: &[Opened]) {
         chosen.databases.push((database, kept));
     }
     chosen.first_rows.push(table.first_row);
-    let hit = from.document.hit.as_ref().map(|(_, hit)| hit.clone());
-    chosen.hits.push(hit);
+    chosen.hits.push(from.document.hit.clone());
     chosen.tables.push(described);
 }
 

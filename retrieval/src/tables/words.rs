@@ -1,5 +1,6 @@
 //! The words of questions and tables as they are compared when tables are chosen: lower case, without
-//! a plural `s`; of Chinese, each pair of characters.
+//! a plural `s`; of Chinese, each pair of characters; numbers such as `2.24`, `3:47` and `12,345` whole,
+//! without thousands signs.
 
 use std::collections::HashSet;
 
@@ -20,8 +21,7 @@ pub fn words(text: &str) -> HashSet<String> {
 
 /// Adds the words of a text.
 pub fn add(text: &str, words: &mut HashSet<String>) {
-    let parts = text.split(|one: char| !one.is_alphanumeric());
-    for part in parts.filter(|part| !part.is_empty()) {
+    for part in parts(text) {
         let lower = part.to_lowercase();
         if lower.is_ascii() {
             let stem = match lower.strip_suffix('s') {
@@ -33,6 +33,40 @@ pub fn add(text: &str, words: &mut HashSet<String>) {
             add_pairs(&lower, words);
         }
     }
+}
+
+/// Letters and digits that stand together, Chinese apart from others, with the signs between the
+/// digits of a number.
+fn parts(text: &str) -> Vec<String> {
+    let characters: Vec<char> = text.chars().collect();
+    let (mut parts, mut part) = (Vec::new(), String::new());
+    for (at, one) in characters.iter().enumerate() {
+        let after = characters.get(at + 1).is_some_and(char::is_ascii_digit);
+        let is_in_number = after && part.ends_with(|last: char| last.is_ascii_digit());
+        match one {
+            one if one.is_alphanumeric() => {
+                if part
+                    .chars()
+                    .next_back()
+                    .is_some_and(|last| is_han(last) != is_han(*one))
+                {
+                    parts.push(std::mem::take(&mut part));
+                }
+                part.push(*one);
+            }
+            '.' | ':' if is_in_number => part.push(*one),
+            ',' if is_in_number && is_thousands(&characters, at) => {}
+            _ => parts.extend((!part.is_empty()).then(|| std::mem::take(&mut part))),
+        }
+    }
+    parts.extend((!part.is_empty()).then_some(part));
+    parts
+}
+
+/// Whether exactly three digits follow.
+fn is_thousands(characters: &[char], at: usize) -> bool {
+    let after = characters.iter().skip(at + 1);
+    after.take_while(|one| one.is_ascii_digit()).count() == 3
 }
 
 fn add_pairs(text: &str, words: &mut HashSet<String>) {
@@ -65,6 +99,14 @@ mod tests {
     fn words_are_compared_without_case_and_plural() {
         let found = words("Total Sales of 2023, 哪个地区 the buses");
         for word in ["total", "sale", "2023", "哪个", "地区", "buse"] {
+            assert!(found.contains(word), "{word}: {found:?}");
+        }
+        let found = words("2023年的销量");
+        for word in ["2023", "年的", "销量"] {
+            assert!(found.contains(word), "{word}: {found:?}");
+        }
+        let found = words("2.24 m in 3:47 for 1,234,567 of 3,4. 1.5GB");
+        for word in ["2.24", "3:47", "1234567", "3", "4", "1.5gb"] {
             assert!(found.contains(word), "{word}: {found:?}");
         }
         assert!(is_common("the") && !is_common("sale"));
