@@ -142,6 +142,8 @@ pub(crate) struct MailConfig {
     pub(crate) maximum_depth: usize,
     /// Most parts of one message; a message with more is refused as `Invalid`.
     pub(crate) maximum_parts: usize,
+    /// Whether files that are attached are read too, their text below the message.
+    pub(crate) read_attachments: bool,
 }
 
 /// The section `[convert.office]`: limits of documents that are zip packages of XML parts.

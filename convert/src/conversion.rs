@@ -1,5 +1,7 @@
 //! The way of a document: detection, the converter of its format, pictures, title.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use tributary_schemas::charset::charset_of;
 use tributary_schemas::{Error, ErrorKind, Result, error};
 
@@ -53,6 +55,12 @@ pub fn convert(job: Job<'_>, config: &Config, limits: &Limits<'_>) -> Result<Con
     converted.media_type = detected.media_type.to_owned();
     converted.title = finish_title(converted.title, job.name, config.maximum_title_characters);
     Ok(converted)
+}
+
+/// Whether it is a message, to which files may be attached.
+pub(crate) fn is_message(job: Job<'_>) -> bool {
+    let format = detect(job.bytes, job.name, job.media_type).format;
+    matches!(format, Format::Mail | Format::Outlook)
 }
 
 /// The text in the charset that the media type names, and its name; `None` where it says nothing
@@ -109,8 +117,12 @@ fn convert_as(
         Format::Pdf => pdf::convert(bytes, &config.pdf, limits),
         Format::Image => image::convert(bytes, &config.image, limits),
         Format::Epub => epub::convert(bytes, limits),
-        Format::Mail => mail::convert(bytes, &config.mail, limits),
-        Format::Outlook => mail::convert_outlook(bytes, &config.mail, limits),
+        Format::Mail => mail::convert(bytes, &config.mail, limits, &|job, limits| {
+            convert_attached(job, config, limits)
+        }),
+        Format::Outlook => mail::convert_outlook(bytes, &config.mail, limits, &|job, limits| {
+            convert_attached(job, config, limits)
+        }),
         Format::Rtf => rtf::convert(bytes, limits),
         Format::Structured(notation) => {
             structured::convert(bytes, notation, &config.structured, limits)
@@ -122,6 +134,32 @@ fn convert_as(
             Err(Error::new(ErrorKind::Unsupported, message).with_hint(hint))
         }
     }
+}
+
+/// A file that is attached to a message. Whatever it does to its converter, the message goes on.
+fn convert_attached(job: Job<'_>, config: &Config, limits: &Limits<'_>) -> Result<Converted> {
+    let mut config = config.clone();
+    // The database of a table belongs to a document of its own.
+    config.tables.write_database = false;
+    let detected = detect(job.bytes, job.name, job.media_type);
+    without_panic(|| convert_as(&detected, job.bytes, &config, limits))
+}
+
+/// A panic is an error of the document like any other.
+pub(crate) fn without_panic(convert: impl FnOnce() -> Result<Converted>) -> Result<Converted> {
+    catch_unwind(AssertUnwindSafe(convert)).unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        let message = format!(
+            "the converter gave up on this document: {}",
+            text.unwrap_or_default()
+        );
+        Err(Error::new(ErrorKind::Corrupt, message).with_hint(
+            "save the document again with another program; if it opens there, report this",
+        ))
+    })
 }
 
 /// What pictures in the document show, and pictures of its slides.

@@ -34,6 +34,8 @@ pub struct Limits<'a> {
     pub(crate) timeout_ms: u64,
     /// When it must be done, apart from the time that reading pictures and drawing slides take.
     pub(crate) deadline: Instant,
+    /// Whether files attached to a message are read.
+    pub(crate) attachments: bool,
     /// Who reads text in pictures; `None` leaves them unread.
     pub(crate) pictures: Option<&'a PictureReader<'a>>,
     /// Who draws slides; `None` leaves them without pictures of their own.
@@ -56,8 +58,22 @@ impl<'a> Limits<'a> {
             maximum_front_matter_bytes: config.maximum_front_matter_bytes,
             timeout_ms,
             deadline: Instant::now() + Duration::from_millis(timeout_ms),
+            attachments: config.mail.read_attachments,
             pictures: None,
             slides: None,
+        }
+    }
+
+    /// What one file attached to a message may use: half of the time that is left, so that some is
+    /// left for the others, and Markdown up to so many bytes. What is attached to it is not read.
+    pub(crate) fn of_attachment(self, maximum_markdown_bytes: u64) -> Self {
+        let left = self.end().saturating_duration_since(Instant::now());
+        Self {
+            maximum_markdown_bytes,
+            deadline: self.deadline.checked_sub(left / 2).unwrap_or(self.deadline),
+            attachments: false,
+            slides: None,
+            ..self
         }
     }
 
@@ -85,12 +101,17 @@ impl<'a> Limits<'a> {
 
     /// `Invalid` once the time is over.
     pub(crate) fn check_time(&self) -> Result<()> {
-        let reading = self.pictures.map_or(Duration::ZERO, PictureReader::spent);
-        let drawing = self.slides.map_or(Duration::ZERO, SlideDrawing::spent);
-        if Instant::now() < self.deadline + reading + drawing {
+        if Instant::now() < self.end() {
             return Ok(());
         }
         Err(too_long(self.timeout_ms))
+    }
+
+    /// The deadline as it is by now.
+    fn end(&self) -> Instant {
+        let reading = self.pictures.map_or(Duration::ZERO, PictureReader::spent);
+        let drawing = self.slides.map_or(Duration::ZERO, SlideDrawing::spent);
+        self.deadline + reading + drawing
     }
 
     /// `Invalid` if there is more Markdown than one document may become.

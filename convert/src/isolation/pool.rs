@@ -15,9 +15,10 @@ use super::folder::{WorkFolder, private_folder};
 use super::process::{Death, Patience, Request, Worker};
 use super::worker::Settings;
 use crate::config::Config;
-use crate::convert;
+use crate::conversion::{convert, is_message};
 use crate::document::{Converted, Job, PageWanted};
 use crate::limits::{Limits, check_body, too_long};
+use crate::mail;
 use crate::pdf;
 use crate::picture::ocr::{Engine, PictureReader};
 use crate::slides::office::{self, Office};
@@ -111,7 +112,16 @@ impl ConversionPool {
         let Some(launch) = &self.launch else {
             return self.convert_here(job);
         };
-        self.work(launch, Request { job, page: None })
+        let attachments = self.config.mail.read_attachments;
+        let page = None;
+        self.work(
+            launch,
+            Request {
+                job,
+                page,
+                attachments,
+            },
+        )
     }
 
     /// A page of a PDF as JPEG, as wide as `convert.pdf.page_width` says. `NotFound` for a page
@@ -128,6 +138,7 @@ impl ConversionPool {
                 Request {
                     job,
                     page: Some(page),
+                    attachments: false,
                 },
             ),
             None => pdf::page_picture(bytes, page, settings),
@@ -148,7 +159,9 @@ impl ConversionPool {
         if let Some(worker) = kept {
             match self.ask(worker, request) {
                 Ok(answer) => return answer,
-                Err(Death::TooLong) => return Err(self.late(request)),
+                Err(Death::TooLong) => {
+                    return self.without_attachments(launch, request, self.late(request));
+                }
                 Err(Death::Unwatched(error)) => return Err(unwatched(&error)),
                 Err(Death::Ended(how) | Death::Killed(how)) => {
                     tracing::info!(
@@ -161,15 +174,44 @@ impl ConversionPool {
         }
         match self.ask(self.start(launch)?, request) {
             Ok(answer) => answer,
-            Err(Death::TooLong) => Err(self.late(request)),
+            Err(Death::TooLong) => self.without_attachments(launch, request, self.late(request)),
             Err(Death::Unwatched(error)) => Err(unwatched(&error)),
-            Err(Death::Ended(how)) => Err(self.blame(&how)),
+            Err(Death::Ended(how)) => self.without_attachments(launch, request, self.blame(&how)),
             // Not the document's fault, as far as anybody knows: it is tried again a few times.
             Err(Death::Killed(how)) => Err(Error::new(
                 ErrorKind::Internal,
                 format!("a conversion process was ended from outside: {how}"),
             )),
         }
+    }
+
+    /// A message that its worker did not survive, without the files that are attached to it;
+    /// anything else ends as it did.
+    fn without_attachments(
+        &self,
+        launch: &Launch,
+        request: Request<'_>,
+        why: Error,
+    ) -> Result<Converted> {
+        let job = request.job;
+        if !request.attachments || !is_message(job) {
+            return Err(why);
+        }
+        tracing::info!(
+            %why,
+            name = job.name,
+            "a message is read again without the files that are attached to it"
+        );
+        let attachments = false;
+        let mut converted = self.work(
+            launch,
+            Request {
+                attachments,
+                ..request
+            },
+        )?;
+        mail::note_unread(&mut converted.metadata, &[why.to_string()]);
+        Ok(converted)
     }
 
     /// How converters are confined: as the last process said, or one that is started to say it;

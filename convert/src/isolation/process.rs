@@ -43,6 +43,8 @@ pub(super) struct Request<'a> {
     pub job: Job<'a>,
     /// The page that is wanted as a picture; the document as Markdown where there is none.
     pub page: Option<PageWanted>,
+    /// Whether files that are attached to it are read.
+    pub attachments: bool,
 }
 
 /// How long a worker may say nothing.
@@ -138,15 +140,17 @@ impl Worker {
     /// is about.
     pub(super) fn ask(
         &mut self,
-        Request { job, page }: Request<'_>,
+        request: Request<'_>,
         patience: &Patience,
         maximum_bytes: usize,
         draw: &dyn Fn(SlideFormat) -> Result<Vec<u8>>,
     ) -> std::result::Result<Result<Converted>, Death> {
+        let job = request.job;
         let head = RequestHead {
             name: job.name.map(str::to_owned),
             media_type: job.media_type.map(str::to_owned),
-            page,
+            page: request.page,
+            attachments: request.attachments,
             body_bytes: job.bytes.len(),
         };
         self.documents += 1;

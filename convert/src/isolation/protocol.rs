@@ -34,6 +34,8 @@ pub(super) struct RequestHead {
     pub media_type: Option<String>,
     /// The page that is wanted as a picture; the document as Markdown where there is none.
     pub page: Option<PageWanted>,
+    /// Whether files that are attached to it are read.
+    pub attachments: bool,
     /// Bytes of the body.
     pub body_bytes: usize,
 }

@@ -4,17 +4,16 @@
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, Read, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use tributary_models::ocr::{OcrSetup, OcrUnavailable};
-use tributary_schemas::{Error, ErrorKind, Result};
+use tributary_schemas::{Error, Result};
 
 use super::confinement::{self, Bounds};
 use super::protocol::{self, AnswerHead, RequestHead};
 use crate::config::Config;
-use crate::convert;
+use crate::conversion::{convert, without_panic};
 use crate::document::{Converted, Job};
 use crate::limits::Limits;
 use crate::pdf;
@@ -134,7 +133,10 @@ fn answer_all(requests: impl Read, answers: impl Write, work: &Work<'_>) -> io::
         allow_processor_time(config);
         let pictures = PictureReader::new(&config.ocr, work.engine, &on_page);
         let slides = SlideDrawing::new(&draw, &on_page);
-        let limits = Limits::starting_now(config).with_pictures(&pictures);
+        let limits = Limits {
+            attachments: request.attachments,
+            ..Limits::starting_now(config).with_pictures(&pictures)
+        };
         let limits = if work.draws_slides {
             limits.with_slides(&slides)
         } else {
@@ -145,7 +147,7 @@ fn answer_all(requests: impl Read, answers: impl Write, work: &Work<'_>) -> io::
             name: request.name.as_deref(),
             media_type: request.media_type.as_deref(),
         };
-        let answer = convert_once(|| match request.page {
+        let answer = without_panic(|| match request.page {
             Some(page) => pdf::page_picture(&body, page, &config.pdf),
             None => (work.converter)(job, config, &limits),
         });
@@ -157,21 +159,4 @@ fn answer_all(requests: impl Read, answers: impl Write, work: &Work<'_>) -> io::
 fn allow_processor_time(config: &Config) {
     let longest = config.conversion_timeout_ms.max(config.ocr.page_timeout_ms);
     confinement::allow_processor_time(longest.div_ceil(1000));
-}
-
-/// A panic is an answer like any other.
-fn convert_once(work: impl FnOnce() -> Result<Converted>) -> Result<Converted> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        let message = format!(
-            "the converter gave up on this document: {}",
-            text.unwrap_or_default()
-        );
-        Err(Error::new(ErrorKind::Corrupt, message).with_hint(
-            "save the document again with another program; if it opens there, report this",
-        ))
-    })
 }

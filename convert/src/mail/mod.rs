@@ -1,10 +1,11 @@
 //! E-mail messages (RFC 5322, MIME; Outlook's own format): subject as the title, sender, recipients
 //! and date as a list and as metadata, the body from its HTML or its text, attachments listed and
-//! handed over as files, attached messages below.
+//! handed over as files, their text below, attached messages below that.
 //!
 //! Of a body in several forms the HTML counts, if it has text. Pictures of the body (`cid:`) become
 //! its images.
 
+mod attachments;
 mod header;
 mod mime;
 mod outlook;
@@ -14,9 +15,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 
+pub(crate) use self::attachments::{ReadFile, note_unread};
 use self::mime::{Content, Part};
 use crate::config::MailConfig;
-use crate::document::Converted;
+use crate::document::{Converted, Job};
 use crate::embedded::Embedded;
 use crate::escape::escaped;
 use crate::limits::Limits;
@@ -24,20 +26,25 @@ use crate::titles::one_line;
 use crate::web::html;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "mail/4";
+pub(crate) const NAME: &str = "mail/5";
 
 /// Longest header value in characters.
 const MAXIMUM_VALUE: usize = 2000;
 
-/// Converts a message. `Corrupt` if it has no header, `Unsupported` if it is encrypted, `Invalid`
-/// with too many parts.
-pub(crate) fn convert(bytes: &[u8], settings: &MailConfig, limits: &Limits) -> Result<Converted> {
+/// Converts a message; `read` reads what is attached. `Corrupt` if it has no header, `Unsupported`
+/// if it is encrypted, `Invalid` with too many parts.
+pub(crate) fn convert(
+    bytes: &[u8],
+    settings: &MailConfig,
+    limits: &Limits,
+    read: &ReadFile<'_>,
+) -> Result<Converted> {
     let message = mime::parse(bytes, settings.maximum_parts, limits)?;
     if message.headers.is_empty() {
         return Err(Error::new(ErrorKind::Corrupt, "the message has no header")
             .with_hint("give the file another extension than .eml if it is no message"));
     }
-    write(&message, settings, limits)
+    write(&message, settings, limits, read)
 }
 
 /// Converts a message that Outlook saved. `Corrupt` if it cannot be read, `Invalid` with too many
@@ -46,24 +53,33 @@ pub(crate) fn convert_outlook(
     bytes: &[u8],
     settings: &MailConfig,
     limits: &Limits,
+    read: &ReadFile<'_>,
 ) -> Result<Converted> {
     let message = outlook::parse(bytes, settings.maximum_parts, limits)?;
-    write(&message, settings, limits)
+    write(&message, settings, limits, read)
 }
 
-fn write(message: &Part, settings: &MailConfig, limits: &Limits) -> Result<Converted> {
+fn write(
+    message: &Part,
+    settings: &MailConfig,
+    limits: &Limits,
+    read: &ReadFile<'_>,
+) -> Result<Converted> {
     let mut writer = Writer {
         maximum_depth: settings.maximum_depth,
         limits,
+        read,
         markdown: String::new(),
         images: Vec::new(),
         embedded: Embedded::new(limits),
         listed: Vec::new(),
+        not_read: Vec::new(),
         pictures: HashMap::new(),
     };
     writer.message(message, 0)?;
     writer.list_attachments();
     let mut metadata = metadata(message);
+    note_unread(&mut metadata, &writer.not_read);
     let title =
         Some(one_line(message.header("subject"), MAXIMUM_VALUE)).filter(|title| !title.is_empty());
     let blobs = writer.embedded.finish(&mut metadata);
@@ -112,11 +128,14 @@ struct Writer<'l> {
     /// Messages attached to messages that are read.
     maximum_depth: usize,
     limits: &'l Limits<'l>,
+    read: &'l ReadFile<'l>,
     markdown: String,
     images: Vec<ImageLink>,
     embedded: Embedded,
     /// Lines of the list of attachments.
     listed: Vec<String>,
+    /// Names of attachments that are not part of the text, with the reason.
+    not_read: Vec<String>,
     /// Links of pictures by content id.
     pictures: HashMap<String, String>,
 }
@@ -157,14 +176,21 @@ impl Writer<'_> {
         let (messages, files): (Vec<&Part>, Vec<&Part>) = attachments
             .into_iter()
             .partition(|part| self.is_read(part, depth));
-        files
-            .into_iter()
-            .try_for_each(|part| self.attachment(part, depth))?;
-        // What is attached to a message is listed before the messages that follow it.
+        let numbers: Vec<Option<usize>> = files.iter().map(|part| self.keep(part)).collect();
+        // What is attached to a message is listed before what follows it.
         self.list_attachments();
-        messages
-            .into_iter()
-            .try_for_each(|part| self.attachment(part, depth))
+        for (part, number) in files.iter().zip(numbers) {
+            self.picture(part, number);
+        }
+        for part in files {
+            self.file(part, depth)?;
+        }
+        for part in messages {
+            if let Content::Message(message, _) = &part.content {
+                self.message(message, depth + 1)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether an attachment is a message that is written below.
@@ -264,27 +290,92 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// An attachment: a message below this one, anything else as a file.
-    fn attachment(&mut self, part: &Part, depth: usize) -> Result<()> {
-        let bytes = match &part.content {
-            Content::Message(message, _) if self.is_read(part, depth) => {
-                return self.message(message, depth + 1);
-            }
-            Content::Message(_, bytes) | Content::Bytes(bytes) => bytes,
-            Content::Parts(_) => return Ok(()),
+    /// Keeps and lists an attached file; its number, where there is room for it.
+    fn keep(&mut self, part: &Part) -> Option<usize> {
+        let (Content::Message(_, bytes) | Content::Bytes(bytes)) = &part.content else {
+            return None;
         };
-        let id = picture_id(part);
-        if !self.pictures.contains_key(id) {
-            if !bytes.is_empty() {
-                self.embedded
-                    .add(&part.name, &part.media_type, bytes.clone());
-            }
-        } else if part.name.is_empty() || !part.is_attachment {
+        let is_shown = self.pictures.contains_key(picture_id(part));
+        if is_shown && (part.name.is_empty() || !part.is_attachment) {
             // It is a picture of the text.
-            return Ok(());
+            return None;
         }
         self.listed.push(attachment_item(part, bytes.len()));
+        if is_shown || bytes.is_empty() {
+            return None;
+        }
+        let bytes = bytes.clone();
+        self.embedded.add(&part.name, &part.media_type, bytes)
+    }
+
+    /// An attached picture: it is read with those of the text, below the place where it is shown.
+    fn picture(&mut self, part: &Part, number: Option<usize>) {
+        let is_wanted = part.media_type.starts_with("image/") && self.is_wanted(part);
+        let Some(number) = number.filter(|_| is_wanted) else {
+            return;
+        };
+        let alt = one_line(&part.name, MAXIMUM_VALUE);
+        self.push(&format!(
+            "![{}](image:{})",
+            escaped(&alt),
+            self.images.len()
+        ));
+        self.images.push(ImageLink {
+            link: format!("embedded:{number}"),
+            alt,
+        });
+    }
+
+    /// The text of an attached file as a section. What cannot be read is said in the metadata.
+    fn file(&mut self, part: &Part, depth: usize) -> Result<()> {
+        let Content::Bytes(bytes) = &part.content else {
+            return Ok(());
+        };
+        let is_picture = part.media_type.starts_with("image/");
+        if is_picture || bytes.is_empty() || !self.is_wanted(part) {
+            return Ok(());
+        }
+        let name = one_line(&part.name, MAXIMUM_VALUE);
+        let written = self.markdown.len() as u64;
+        let left = self.limits.maximum_markdown_bytes.saturating_sub(written);
+        let limits = self.limits.of_attachment(left);
+        let job = Job {
+            bytes,
+            name: Some(name.as_str()).filter(|name| !name.is_empty()),
+            media_type: Some(&part.media_type),
+        };
+        let read = (self.read)(job, &limits);
+        let read = read.and_then(|file| limits.check_markdown(&file.markdown).map(|()| file));
+        match read {
+            Ok(file) => self.section(&name, file, depth),
+            Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
+            Err(error) => {
+                self.limits.check_time()?;
+                self.not_read.push(format!("{name}: {error}"));
+            }
+        }
         Ok(())
+    }
+
+    /// Whether a file is read that the text does not show already.
+    fn is_wanted(&self, part: &Part) -> bool {
+        let is_shown = self.pictures.contains_key(picture_id(part));
+        self.limits.attachments && !is_shown && attachments::is_for_readers(part)
+    }
+
+    fn section(&mut self, name: &str, file: Converted, depth: usize) {
+        if file.markdown.trim().is_empty() {
+            return;
+        }
+        let level = (depth + 2).min(6);
+        let title = file.title.clone().filter(|_| name.is_empty());
+        let title = title.unwrap_or_else(|| name.to_owned());
+        let (images, embedded) = (&mut self.images, &mut self.embedded);
+        let text = attachments::as_section(file, level, images, embedded);
+        if !title.is_empty() {
+            self.push(&format!("{} {}", "#".repeat(level), escaped(&title)));
+        }
+        self.push(&text);
     }
 
     fn list_attachments(&mut self) {

@@ -56,7 +56,10 @@ JVBERi0=\r
 ";
 
 fn convert_with(message: &[u8], config: &Config) -> Result<Converted> {
-    convert(message, &config.mail, &Limits::starting_now(config))
+    let limits = Limits::starting_now(config);
+    convert(message, &config.mail, &limits, &|job, limits| {
+        crate::convert(job, config, limits)
+    })
 }
 
 #[test]
@@ -182,8 +185,116 @@ fn a_message_that_an_editor_saved_as_utf_16_is_read() {
 
 #[test]
 fn damage_does_no_harm() {
-    let settings = MailConfig::default();
+    let config = Config::default();
     withstands(MESSAGE.as_bytes(), |bytes, limits| {
-        convert(bytes, &settings, limits)
+        convert(bytes, &config.mail, limits, &|job, limits| {
+            crate::convert(job, &config, limits)
+        })
     });
+}
+
+/// A message with a file for each name and content.
+fn with_files(files: &[(&str, &str, &[u8])]) -> String {
+    let mut message = "Subject: Files\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/plain\n\nSee below.\n".to_owned();
+    for (name, media_type, bytes) in files {
+        message += &format!(
+            "--x\nContent-Type: {media_type}; name=\"{name}\"\nContent-Disposition: attachment; filename=\"{name}\"\nContent-Transfer-Encoding: base64\n\n{}\n",
+            STANDARD.encode(bytes)
+        );
+    }
+    message + "--x--\n"
+}
+
+#[test]
+fn attached_files_are_sections_of_the_message() {
+    let message = with_files(&[
+        ("prices.csv", "text/csv", b"city,price\nOslo,3\nLima,4\n"),
+        (
+            "notes.md",
+            "application/octet-stream",
+            b"# Notes\n\n## Cells\n\nRestart them.\n",
+        ),
+        (
+            "invite.ics",
+            "text/calendar",
+            b"BEGIN:VCALENDAR\nSUMMARY:Meeting\n",
+        ),
+        (
+            "broken.docx",
+            "application/octet-stream",
+            b"PK\x03\x04 no document",
+        ),
+        ("shot.png", "image/png", b"\x89PNG\r\n"),
+        ("empty.txt", "text/plain", b""),
+    ]);
+    let converted = convert_with(message.as_bytes(), &Config::default()).unwrap();
+    let (head, sections) = converted.markdown.split_once("\n\n## ").unwrap();
+    assert!(
+        head.starts_with("# Files\n\nSee below.\n\n**Attachments**:"),
+        "{head}"
+    );
+    assert_eq!(head.matches("\n- ").count(), 6);
+    assert!(head.ends_with("\n\n![shot.png](image:0)"), "{head}");
+    assert_eq!(
+        sections,
+        "prices.csv\n\n| city | price |\n| --- | --- |\n| Oslo | 3 |\n| Lima | 4 |\n\n## notes.md\n\n### Notes\n\n#### Cells\n\nRestart them.\n\n"
+    );
+    let shown: Vec<&str> = converted
+        .images
+        .iter()
+        .map(|image| image.link.as_str())
+        .collect();
+    assert_eq!(shown, ["embedded:4"]);
+    assert_eq!(converted.blobs.len(), 5);
+    let unread = &converted.metadata["attachments_not_read"];
+    assert!(
+        unread.starts_with("broken.docx: ") && !unread.contains("; "),
+        "{unread}"
+    );
+}
+
+#[test]
+fn a_message_is_read_without_its_files_where_that_is_configured() {
+    let message = with_files(&[("notes.md", "text/markdown", b"Restart them.\n")]);
+    let mut config = Config::default();
+    config.mail.read_attachments = false;
+    let converted = convert_with(message.as_bytes(), &config).unwrap();
+    assert!(!converted.markdown.contains("Restart"));
+    assert!(converted.metadata.is_empty(), "{:?}", converted.metadata);
+}
+
+#[test]
+fn what_a_file_does_to_its_converter_costs_that_file() {
+    let message = with_files(&[
+        ("bad.txt", "text/plain", b"1"),
+        ("long.txt", "text/plain", b"2"),
+        ("good.txt", "text/plain", b"3"),
+    ]);
+    let config = Config::default();
+    let limits = Limits {
+        maximum_markdown_bytes: 400,
+        ..Limits::starting_now(&config)
+    };
+    let read = |job: Job<'_>, _: &Limits<'_>| match job.bytes {
+        b"1" => Err(Error::new(ErrorKind::Corrupt, "no such thing")),
+        b"2" => Ok(Converted {
+            markdown: "x".repeat(500),
+            ..Converted::default()
+        }),
+        _ => Ok(Converted {
+            markdown: "Good.\n".into(),
+            ..Converted::default()
+        }),
+    };
+    let converted = convert(message.as_bytes(), &config.mail, &limits, &read).unwrap();
+    assert!(converted.markdown.ends_with("## good.txt\n\nGood.\n\n"));
+    let unread = &converted.metadata["attachments_not_read"];
+    assert!(unread.contains("bad.txt: no such thing"), "{unread}");
+    assert!(
+        unread.contains("long.txt: Markdown of 500 bytes is over the limit"),
+        "{unread}"
+    );
+    let away = |_: Job<'_>, _: &Limits<'_>| Err(Error::new(ErrorKind::Unavailable, "away"));
+    let waits = convert(message.as_bytes(), &config.mail, &limits, &away);
+    assert_eq!(waits.unwrap_err().kind(), ErrorKind::Unavailable);
 }

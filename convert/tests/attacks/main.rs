@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(target_os = "linux")]
+mod attachments;
+#[cfg(target_os = "linux")]
 mod names;
 #[cfg(target_os = "linux")]
 mod scene;
@@ -28,6 +30,9 @@ fn main() {
                 std::process::exit(1);
             }
         }
+        Some(attachments::WORKER) => {
+            tributary_convert::isolation::serve_with(attachments::convert).unwrap()
+        }
         Some(unconfined::WORKER) => unconfined::become_worker(),
         Some(first) if first.starts_with("-env:UserInstallation") => scene::attack_as_program(),
         // Asked for tests by another name.
@@ -40,7 +45,7 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 fn run_all() {
-    let tests: [(&str, fn()); 6] = [
+    let tests: [(&str, fn()); 7] = [
         (
             "a_converter_that_was_taken_over_reaches_nothing",
             scene::a_converter_that_was_taken_over_reaches_nothing,
@@ -64,6 +69,10 @@ fn run_all() {
         (
             "workers_are_replaced_as_often_as_is_wanted",
             scene::workers_are_replaced_as_often_as_is_wanted,
+        ),
+        (
+            "a_message_outlives_its_attachment",
+            attachments::a_message_outlives_its_attachment,
         ),
     ];
     for (name, test) in tests {
