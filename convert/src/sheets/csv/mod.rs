@@ -1,11 +1,12 @@
-//! Delimited text (CSV, TSV and relatives) of any encoding: one table as Markdown and as an SQLite
+//! Delimited text (CSV, TSV and relatives) of any encoding: one table or several as Markdown and as an SQLite
 //! database.
 //!
 //! The route: decode → sniff the delimiter (`dialect`) → read the records as often as needed
-//! (`records`) → `tables`. Blank lines are dropped; short rows are filled up; a first line `sep=;`
-//! is obeyed. Quotes are `"`, doubled inside quoted fields, or behind a backslash where the whole text
+//! (`records`) → `tables`. Blank lines are dropped, unless another table stands below (`blocks`);
+//! short rows are filled up; a first line `sep=;` is obeyed. Quotes are `"`, doubled inside quoted fields, or behind a backslash where the whole text
 //! writes them so; a quote that never closes is text.
 
+mod blocks;
 mod dialect;
 mod records;
 #[cfg(test)]
@@ -26,11 +27,12 @@ use crate::sheets::tables::value::{Cell, Row, RowSource, Value};
 use crate::sheets::tables::writer::Writer;
 use crate::text_encoding::decode;
 use crate::text_encoding::note_encoding;
+use blocks::Blocks;
 use dialect::Dialect;
 use records::Records;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "csv/3";
+pub(crate) const NAME: &str = "csv/4";
 
 /// Name of the table in the database.
 const TABLE_NAME: &str = "data";
@@ -66,9 +68,8 @@ pub(crate) fn convert(
         maximum_columns: settings.maximum_columns,
     };
     let mut writer = Writer::new(tables, limits, text.len() as u64);
-    if let Some(area) = source.area(limits)? {
-        writer.write(TABLE_NAME, &mut source, &[area], &Merges::default())?;
-    }
+    let areas = source.areas(limits)?;
+    writer.write(TABLE_NAME, &mut source, &areas, &Merges::default())?;
     let written = writer.finish()?;
     metadata.extend(written.metadata);
     Ok(Converted {
@@ -113,13 +114,15 @@ impl<'a> CsvSource<'a> {
         Records::new(self.text, self.dialect.delimiter, self.dialect.quotes)
     }
 
-    /// The rectangle around all records.
-    fn area(&self, limits: &Limits<'_>) -> Result<Option<Area>> {
+    /// The rectangles of the tables, most often one around all records.
+    fn areas(&self, limits: &Limits<'_>) -> Result<Vec<Area>> {
         let (mut rows, mut columns) = (0_u32, 0_usize);
         let mut records = self.records();
+        let mut blocks = Blocks::default();
         let mut fields = Vec::new();
         while records.next_into(&mut fields) {
             columns = columns.max(fields.len());
+            blocks.add(rows, &fields, records.follows_blank());
             rows = rows.saturating_add(1);
             if columns > self.maximum_columns {
                 let message = format!(
@@ -133,13 +136,18 @@ impl<'a> CsvSource<'a> {
                 limits.check_time()?;
             }
         }
+        let several = blocks.areas();
+        if !several.is_empty() {
+            return Ok(several);
+        }
         let right = (columns as u32).checked_sub(1);
-        Ok(right.zip(rows.checked_sub(1)).map(|(right, bottom)| Area {
+        let all = right.zip(rows.checked_sub(1)).map(|(right, bottom)| Area {
             top: 0,
             bottom,
             left: 0,
             right,
-        }))
+        });
+        Ok(all.into_iter().collect())
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Records<'a> {
     /// Whether a quote without an end was found: from there on quotes are text, or each would be
     /// sought to the end of the file.
     quotes_are_text: bool,
+    /// Whether a line with nothing in it stands above the last record.
+    follows_blank: bool,
 }
 
 /// What stood after a field.
@@ -42,11 +44,18 @@ impl<'a> Records<'a> {
             quotes,
             has_stray_quotes: false,
             quotes_are_text: false,
+            follows_blank: false,
         }
+    }
+
+    /// Whether a line with nothing in it stands above the last record.
+    pub(super) fn follows_blank(&self) -> bool {
+        self.follows_blank
     }
 
     /// Puts the fields of the next record into `fields`; false at the end of the text.
     pub(super) fn next_into(&mut self, fields: &mut Vec<Cow<'a, str>>) -> bool {
+        self.follows_blank = false;
         loop {
             fields.clear();
             if self.rest.is_empty() {
@@ -60,6 +69,7 @@ impl<'a> Records<'a> {
             if fields.iter().any(|field| !field.trim().is_empty()) {
                 return true;
             }
+            self.follows_blank = true;
         }
     }
 

@@ -85,6 +85,71 @@ fn titles_and_missing_headers() {
 }
 
 #[test]
+fn what_an_export_says_of_itself_stands_above_its_table() {
+    let exports = [
+        "Report,Sales by region\nGenerated,2024-05-01 08:00\n\nregion,sum,share\nnorth,5,0.5\nsouth,5,0.5\n",
+        "Report,Sales by region,\nGenerated,2024-05-01 08:00,\n,,\nregion,sum,share\nnorth,5,0.5\nsouth,5,0.5\n",
+    ];
+    for export in exports {
+        let table = converted(export);
+        let expected = "\
+| Report | Sales by region |
+| --- | --- |
+| Generated | 2024-05-01 08:00 |
+
+| region | sum | share |
+| --- | --- | --- |
+| north | 5 | 0.5 |
+| south | 5 | 0.5 |
+";
+        assert_eq!(table.markdown, expected);
+        assert_eq!(query(&table, "SELECT sum(sum) FROM data_2"), ["10"]);
+    }
+}
+
+#[test]
+fn tables_below_each_other_are_told_apart() {
+    let table = converted(
+        "city,people\nOslo,7\nLima,10\n\nriver,length\nNile,6650\nElbe,1094\n\nTotal,7744\n",
+    );
+    let expected = "\
+| city | people |
+| --- | --- |
+| Oslo | 7 |
+| Lima | 10 |
+
+| river | length |
+| --- | --- |
+| Nile | 6650 |
+| Elbe | 1094 |
+| Total | 7744 |
+";
+    assert_eq!(table.markdown, expected);
+}
+
+#[test]
+fn blank_lines_within_a_table_part_nothing() {
+    let one_table = [
+        "name,city,note\nAnn,Oslo,\n\nBob,Lima,x\nCid,Rome,\n",
+        "name,age\n\nAnn,20\n\nBob,30\n\n",
+        "name,age\nAnn,20\nBob,30\n\nCid,40\nDan,50\n",
+        "1,2\n3,4\n\n5,6\n7,8\n",
+        "Sales\n\nregion,sum\nnorth,5\nsouth,6\n",
+    ];
+    for text in one_table {
+        let table = converted(text);
+        assert_eq!(
+            query(&table, "SELECT count(*) FROM _tables"),
+            ["1"],
+            "{text}"
+        );
+    }
+    let many = "a,b\n1,2\n3,4\n\n".repeat(17);
+    let table = converted(&many);
+    assert_eq!(query(&table, "SELECT count(*) FROM _tables"), ["1"]);
+}
+
+#[test]
 fn long_tables_repeat_their_header_and_end_with_a_note() {
     let text = "T,\na,b\n".to_owned() + &(0..7).map(|row| format!("{row},x\n")).collect::<String>();
     let mut config = Config::default();

@@ -42,7 +42,7 @@ use crate::sheets::tables::writer::Writer;
 use package::Package;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "spreadsheet/3";
+pub(crate) const NAME: &str = "spreadsheet/4";
 
 /// What the readers of all formats keep to.
 #[derive(Clone, Copy, Debug)]

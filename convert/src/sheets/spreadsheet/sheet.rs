@@ -33,9 +33,16 @@ const MAXIMUM_LINKS: usize = 200_000;
 pub(super) struct CellCount {
     cells: u64,
     rows: u64,
+    /// Cells with a formula and no value.
+    uncomputed: u64,
 }
 
 impl CellCount {
+    /// Cells with a formula whose value no program has computed yet.
+    pub(super) fn uncomputed(self) -> u64 {
+        self.uncomputed
+    }
+
     /// Counts a row; `Invalid` over the limit of cells or time.
     fn add(&mut self, cells: usize, bounds: Bounds<'_>) -> Result<()> {
         self.cells += cells as u64;
@@ -137,6 +144,11 @@ impl<'a> SheetBuilder<'a> {
     /// Cells read so far, those of the sheets before it included.
     pub(super) fn count(&self) -> CellCount {
         self.count
+    }
+
+    /// Counts a cell with a formula and no value.
+    pub(super) fn count_uncomputed(&mut self) {
+        self.count.uncomputed += 1;
     }
 
     /// `Invalid` if so many more cells are over the limit: nothing of a row that is repeated too

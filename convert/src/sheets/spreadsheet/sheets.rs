@@ -57,6 +57,9 @@ pub(super) struct Context<'a> {
     pub bounds: Bounds<'a>,
 }
 
+/// Metadata: how many cells have a formula and no value.
+const UNCOMPUTED: &str = "formulas_without_values";
+
 /// Reads one sheet from a part of that name; what was read before an error stays in the builder.
 pub(super) type ReadSheet = fn(Part<'_>, &str, &Context<'_>, &mut SheetBuilder<'_>) -> Result<()>;
 
@@ -100,6 +103,9 @@ pub(super) fn write_sheets(
         for text in drawing_texts(package, &part, &relationships) {
             writer.write_text(&text);
         }
+    }
+    if count.uncomputed() > 0 {
+        about.note(UNCOMPUTED, &count.uncomputed().to_string());
     }
     first_damage.filter(|_| !has_content).map_or(Ok(()), Err)
 }

@@ -19,6 +19,9 @@ use crate::slices::text_part;
 /// one.
 const MAXIMUM_CELL_BYTES: usize = 1 << 20;
 
+/// Longest formula in characters that is shown in the place of its value.
+const MAXIMUM_FORMULA: usize = 200;
+
 /// Column ranges that can be hidden.
 const MAXIMUM_HIDDEN_RANGES: usize = 1000;
 
@@ -202,7 +205,23 @@ impl SheetReader<'_> {
         if let Some(target) = hyperlink_target(&self.open.formula) {
             builder.link(self.row.row.index, column, target.to_owned());
         }
-        self.row.add(self.cell())
+        let formula = self.uncomputed();
+        if formula.is_some() {
+            builder.count_uncomputed();
+        }
+        self.row.add(formula.unwrap_or_else(|| self.cell()))
+    }
+
+    /// A cell whose formula no program has computed yet, as libraries write it: the formula, which
+    /// is no value to reckon with. One that gives an empty text has that as its value.
+    fn uncomputed(&self) -> Option<Cell<'static>> {
+        let open = &self.open;
+        if open.formula.is_empty() || !open.value.is_empty() || open.kind == "str" {
+            return None;
+        }
+        let formula: String = open.formula.chars().take(MAXIMUM_FORMULA).collect();
+        let shown = Value::Error(Cow::Owned(format!("={formula}")));
+        Some(Cell::new(open.column, shown))
     }
 
     /// The cell by its type.

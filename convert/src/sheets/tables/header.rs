@@ -51,6 +51,16 @@ pub(crate) fn find(rows: &[Row<'_>], untyped: bool, merged_rows: &dyn Fn(u32) ->
     }
 }
 
+/// Whether a header of words stands above numbers or the like, in rows of text that may be numbers.
+pub(crate) fn is_above_numbers(rows: &[Row<'_>]) -> bool {
+    let head = find(rows, true, &|_| 1);
+    let (Some(header), Some(body)) = (rows.get(head.titles), rows.get(head.titles + 1..)) else {
+        return false;
+    };
+    let tells = |cell: &Cell<'_>| kind(cell, true) == Kind::Text && contrasts(cell, body, true);
+    head.header_rows > 0 && header.cells.iter().any(tells)
+}
+
 fn count_titles(rows: &[Row<'_>], widest: usize, merged_rows: &dyn Fn(u32) -> usize) -> usize {
     if widest < 2 {
         return 0;

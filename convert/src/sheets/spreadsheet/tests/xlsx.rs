@@ -47,6 +47,21 @@ fn cells_are_shown_as_people_see_them_and_typed_in_the_database() {
 }
 
 #[test]
+fn a_formula_without_a_value_is_shown_and_counts_as_none() {
+    let content = r#"<sheetData><row r="1"><c r="A1" t="str"><v>item</v></c><c r="B1" t="str"><v>sum</v></c><c r="C1" t="str"><v>note</v></c></row>
+<row r="2"><c r="A2" t="str"><v>x</v></c><c r="B2"><v>2</v></c><c r="C2" t="str"><f>IF(B2&gt;9,"many","")</f><v></v></c></row>
+<row r="3"><c r="A3" t="str"><v>all</v></c><c r="B3"><f>SUM(B2:B2)</f><v></v></c><c r="C3"><f>B3*2</f></c></row></sheetData>"#;
+    let book = converted(&sheet(content));
+    assert_eq!(
+        book.markdown,
+        "## S\n\n| item | sum | note |\n| --- | --- | --- |\n| x | 2 | |\n| all | =SUM(B2:B2) | =B3*2 |\n"
+    );
+    assert_eq!(query(&book, "SELECT sum FROM S"), ["2", "NULL"]);
+    let without = book.metadata.get("formulas_without_values");
+    assert_eq!(without.map(String::as_str), Some("2"));
+}
+
+#[test]
 fn hidden_things_are_dropped_unless_they_are_wanted() {
     let content = r#"<cols><col min="2" max="2" hidden="1"/></cols><sheetData>
 <row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>2</v></c><c r="C1"><v>3</v></c></row>
