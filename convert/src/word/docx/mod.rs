@@ -46,7 +46,7 @@ use crate::office::xml::{Damage, XmlReader};
 use crate::titles::stated_or_shown;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "docx/5";
+pub(crate) const NAME: &str = "docx/6";
 
 /// Media type of the usual kind of Word document.
 pub(crate) const MEDIA_TYPE: &str =

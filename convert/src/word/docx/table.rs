@@ -1,4 +1,5 @@
-//! Tables: spans and merged cells on a grid, nested tables after the one that holds them.
+//! Tables: spans and merged cells on a grid, nested tables after the one that holds them, each below
+//! the names of its row and column.
 
 use tributary_schemas::Result;
 
@@ -15,6 +16,9 @@ const MAXIMUM_REPEATED_BYTES: usize = 200;
 
 /// Average bytes of a cell above which the table only arranges the page.
 const LAYOUT_CELL_BYTES: usize = 4000;
+
+/// Longest name of a row or a column in characters above a nested table.
+const MAXIMUM_NAME: usize = 80;
 
 /// Columns from which on a table with more covered places than cells is a form.
 const FORM_COLUMNS: usize = 8;
@@ -232,26 +236,66 @@ fn arranges_page(rows: &[Row]) -> bool {
 fn grid(rows: Vec<Row>, inner_tables: &mut Vec<Block>) -> Vec<Vec<String>> {
     let mut grid: Grid = Vec::with_capacity(rows.len());
     for row in rows {
-        let places = places(row, grid.last(), inner_tables);
+        let mut inner = Vec::new();
+        let places = places(row, grid.last(), &mut inner);
+        for (column, tables) in inner {
+            let name = place_name(&places, grid.first(), column);
+            inner_tables.extend(name.map(Block::Paragraph));
+            inner_tables.extend(tables);
+        }
         grid.push(places);
     }
     even_out(grid)
 }
 
-/// The texts of a row in their columns; `None` where there is no cell, or where one reaches over.
+/// What tells where a nested table stands: the first text of its row, and its column in the first
+/// row.
+fn place_name(
+    row: &[Option<String>],
+    header: Option<&Vec<Option<String>>>,
+    column: usize,
+) -> Option<String> {
+    let of_row = row.iter().flatten().find(|text| !text.is_empty());
+    let of_column = header.and_then(|header| header.get(column)?.as_ref());
+    let of_column = of_column.filter(|name| !name.is_empty() && Some(*name) != of_row);
+    let names = of_row.into_iter().chain(of_column);
+    let names: Vec<String> = names.filter_map(|text| short(text)).collect();
+    Some(names.join(" · ")).filter(|name| !name.is_empty())
+}
+
+/// A cell's text as a name, on one line: the beginning where it is long, unless that would cut
+/// through something. A picture names nothing.
+fn short(text: &str) -> Option<String> {
+    let line = text.replace("<br>", " ");
+    let is_short = line.chars().count() <= MAXIMUM_NAME;
+    if line.contains("![") || !is_short && line.contains(['*', '[', '`', '$', '<', '\\']) {
+        return None;
+    }
+    match is_short {
+        true => Some(line),
+        false => Some(line.chars().take(MAXIMUM_NAME).chain(['…']).collect()),
+    }
+}
+
+/// The texts of a row in their columns, `None` where there is no cell, or where one reaches over;
+/// and the tables in its cells by column.
 fn places(
     row: Row,
     above: Option<&Vec<Option<String>>>,
-    inner_tables: &mut Vec<Block>,
+    inner_tables: &mut Vec<(usize, Vec<Block>)>,
 ) -> Vec<Option<String>> {
     let mut places: Vec<Option<String>> = vec![None; row.before];
     for cell in row.cells {
         let column = places.len();
+        let mut inner = Vec::new();
         let text = if cell.is_deleted {
             String::new()
         } else {
-            cell_text(cell.blocks, inner_tables)
+            cell_text(cell.blocks, &mut inner)
         };
+        if !inner.is_empty() {
+            inner_tables.push((column, inner));
+        }
         let text = match cell.merge {
             Merge::Continues if text.is_empty() => {
                 repeated(above.and_then(|above| above.get(column)?.as_ref()))

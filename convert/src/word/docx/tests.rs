@@ -158,7 +158,7 @@ fn tables_with_spans_merges_nesting_and_controls() {
     );
     assert_eq!(
         markdown(&body),
-        "| R | S | S |\n| --- | --- | --- |\n| R | a\\|b<br>c | d |\n| 1 | 2 | 3 |\n\n| k | l |\n| --- | --- |\n"
+        "| R | S | S |\n| --- | --- | --- |\n| R | a\\|b<br>c | d |\n| 1 | 2 | 3 |\n\nR · S\n\n| k | l |\n| --- | --- |\n"
     );
     assert_eq!(
         markdown(&format!(
@@ -410,7 +410,7 @@ fn properties_become_metadata() {
     );
     assert_eq!(
         (converted.media_type.as_str(), converted.converter.as_ref()),
-        (MEDIA_TYPE, "docx/5")
+        (MEDIA_TYPE, "docx/6")
     );
     let printed =
         "<cp:coreProperties><dc:title>Microsoft Word - plan.doc</dc:title></cp:coreProperties>";
