@@ -1,25 +1,8 @@
 //! Whether what a model wrote may stand for a section or for code.
 
 use tributary_models::TokenCounter;
+use tributary_models::chat::speaks_of_itself;
 use tributary_taxonomy::language::is_chinese;
-
-/// Beginnings of replies in which a model speaks of itself instead of the section.
-const REFUSALS: [&str; 14] = [
-    "i'm sorry",
-    "i’m sorry",
-    "i am sorry",
-    "sorry,",
-    "i cannot",
-    "i can't",
-    "i can’t",
-    "as an ai",
-    "抱歉",
-    "对不起",
-    "很遗憾",
-    "我无法",
-    "我不能",
-    "作为一个",
-];
 
 /// Without signs that nobody sees or that turn the text around: what a model writes goes to
 /// terminals too.
@@ -68,11 +51,7 @@ pub fn accept(text: &str, expected: &Expected, tokens: &dyn TokenCounter) -> Res
              most {share} % of it"
         ));
     }
-    let beginning: String = text.chars().take(24).collect::<String>().to_lowercase();
-    if REFUSALS
-        .iter()
-        .any(|refusal| beginning.starts_with(refusal))
-    {
+    if speaks_of_itself(text) {
         return Err(format!("it is no {what} of the {of}"));
     }
     check_language(text, what, must_be_chinese)

@@ -28,6 +28,7 @@ pub mod scripted;
 pub mod sse;
 pub mod structured;
 pub mod thinking;
+mod unwilling;
 pub mod wire;
 
 use async_trait::async_trait;
@@ -45,6 +46,7 @@ pub use request::{
 };
 pub use role::Role;
 pub use role_model::RoleModel;
+pub use unwilling::speaks_of_itself;
 
 /// The pieces of a reply: any number of texts, then one ending or one error. Dropping it cancels
 /// the call: the connection to the model is closed.

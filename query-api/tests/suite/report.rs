@@ -114,6 +114,25 @@ async fn six_sections_cite_what_they_were_given_and_lose_no_text_when_two_fail()
     assert_eq!(whole.matches("No model wrote this section").count(), 2);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_apology_is_no_section() {
+    let script = json!([
+        outline(3),
+        section("Trees", json!({"reply": "I'm sorry, but I can't help with that."})),
+        {"prompt": "report_section", "reply": SECTION},
+    ]);
+    let server = server_that_says(script).await;
+    let asked = json!({"question": QUESTION, "depth": "deep"});
+    let answer = server.post("/v1/report", &asked).await.json();
+    let third = &answer["report"]["sections"][2];
+    assert_eq!(third["written_by"], "extract", "{answer}");
+    assert_eq!(third["failure"], "malformed", "{answer}");
+    assert!(
+        !answer["answer"].as_str().unwrap().contains("sorry"),
+        "{answer}"
+    );
+}
+
 /// Milliseconds that writing all sections took.
 async fn writing_ms(server: &Server, depth: &str, sections: usize) -> f64 {
     let asked = json!({"question": QUESTION, "depth": depth});

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tributary_models::chat::{
     ChatError, ChatModel, ChatRequest, ChatResult, Finish, Reason, Role, RoleModel,
+    speaks_of_itself,
 };
 use tributary_models::prompts::Prompt;
 use tributary_schemas::ask::Source;
@@ -180,6 +181,10 @@ impl Writing<'_> {
         let ending = completion.ending;
         if completion.text.trim().is_empty() {
             return Err(ChatError::new(Reason::Malformed, "a section without text"));
+        }
+        if speaks_of_itself(&completion.text) {
+            let message = "an apology in place of a section";
+            return Err(ChatError::new(Reason::Malformed, message));
         }
         Ok(ByModel {
             text: completion.text,
