@@ -50,6 +50,7 @@ pub use config::Config;
 pub use conversion::convert;
 pub use document::{Converted, EmbeddedFile, Job, PageWanted};
 pub use limits::Limits;
+pub use mail::ATTACHMENTS_READ;
 pub use pdf::{
     BUILTIN_NAME as BUILTIN_PDF_READER, LIBRARY_VARIABLE, find_library, is_library_named,
     probe_library,

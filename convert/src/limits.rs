@@ -34,12 +34,30 @@ pub struct Limits<'a> {
     pub(crate) timeout_ms: u64,
     /// When it must be done, apart from the time that reading pictures and drawing slides take.
     pub(crate) deadline: Instant,
-    /// Whether files attached to a message are read.
-    pub(crate) attachments: bool,
+    /// Levels of messages within each other whose attached files are read.
+    pub(crate) attachments: usize,
+    /// Who is told of each attached file before it is read.
+    pub(crate) watch: Option<AttachmentWatch<'a>>,
     /// Who reads text in pictures; `None` leaves them unread.
     pub(crate) pictures: Option<&'a PictureReader<'a>>,
     /// Who draws slides; `None` leaves them without pictures of their own.
     pub(crate) slides: Option<&'a SlideDrawing<'a>>,
+}
+
+/// Who is told of the files attached to a message, by their number, and which are left out as no
+/// converter survives them.
+#[derive(Clone, Copy)]
+pub(crate) struct AttachmentWatch<'a> {
+    pub(crate) left_out: &'a [usize],
+    pub(crate) begins: &'a dyn Fn(usize) -> Result<()>,
+}
+
+impl std::fmt::Debug for AttachmentWatch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AttachmentWatch")
+            .field("left_out", &self.left_out)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> Limits<'a> {
@@ -58,20 +76,25 @@ impl<'a> Limits<'a> {
             maximum_front_matter_bytes: config.maximum_front_matter_bytes,
             timeout_ms,
             deadline: Instant::now() + Duration::from_millis(timeout_ms),
-            attachments: config.mail.read_attachments,
+            attachments: match config.mail.read_attachments {
+                true => config.mail.maximum_depth.max(1),
+                false => 0,
+            },
+            watch: None,
             pictures: None,
             slides: None,
         }
     }
 
     /// What one file attached to a message may use: half of the time that is left, so that some is
-    /// left for the others, and Markdown up to so many bytes. What is attached to it is not read.
+    /// left for the others, and Markdown up to so many bytes.
     pub(crate) fn of_attachment(self, maximum_markdown_bytes: u64) -> Self {
         let left = self.end().saturating_duration_since(Instant::now());
         Self {
             maximum_markdown_bytes,
             deadline: self.deadline.checked_sub(left / 2).unwrap_or(self.deadline),
-            attachments: false,
+            attachments: self.attachments.saturating_sub(1),
+            watch: None,
             slides: None,
             ..self
         }

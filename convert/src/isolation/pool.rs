@@ -12,7 +12,7 @@ use tributary_schemas::{Error, ErrorKind, Result};
 
 use super::confinement::Confinement;
 use super::folder::{WorkFolder, private_folder};
-use super::process::{Death, Patience, Request, Worker};
+use super::process::{Attachments, Death, Patience, Request, Worker};
 use super::worker::Settings;
 use crate::config::Config;
 use crate::conversion::{convert, is_message};
@@ -112,16 +112,16 @@ impl ConversionPool {
         let Some(launch) = &self.launch else {
             return self.convert_here(job);
         };
-        let attachments = self.config.mail.read_attachments;
-        let page = None;
-        self.work(
-            launch,
-            Request {
-                job,
-                page,
-                attachments,
-            },
-        )
+        let attachments = &Attachments {
+            are_read: self.config.mail.read_attachments,
+            ..Attachments::default()
+        };
+        let request = Request {
+            job,
+            page: None,
+            attachments,
+        };
+        self.work(launch, request)
     }
 
     /// A page of a PDF as JPEG, as wide as `convert.pdf.page_width` says. `NotFound` for a page
@@ -138,7 +138,7 @@ impl ConversionPool {
                 Request {
                     job,
                     page: Some(page),
-                    attachments: false,
+                    attachments: &Attachments::default(),
                 },
             ),
             None => pdf::page_picture(bytes, page, settings),
@@ -185,7 +185,7 @@ impl ConversionPool {
         }
     }
 
-    /// A message that its worker did not survive, without the files that are attached to it;
+    /// A message that its worker did not survive, without the attached file that it was reading;
     /// anything else ends as it did.
     fn without_attachments(
         &self,
@@ -194,15 +194,16 @@ impl ConversionPool {
         why: Error,
     ) -> Result<Converted> {
         let job = request.job;
-        if !request.attachments || !is_message(job) {
+        if !request.attachments.are_read || !is_message(job) {
             return Err(why);
         }
+        let attachments = &request.attachments.without_the_last();
         tracing::info!(
             %why,
             name = job.name,
-            "a message is read again without the files that are attached to it"
+            left_out = ?attachments.left_out,
+            "a message is read again without a file that is attached to it"
         );
-        let attachments = false;
         let mut converted = self.work(
             launch,
             Request {
@@ -210,7 +211,9 @@ impl ConversionPool {
                 ..request
             },
         )?;
-        mail::note_unread(&mut converted.metadata, &[why.to_string()]);
+        if !attachments.are_read {
+            mail::note_unread(&mut converted.metadata, &[format!("all: {why}")]);
+        }
         Ok(converted)
     }
 

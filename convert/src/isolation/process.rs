@@ -1,6 +1,7 @@
 //! One conversion process: started in a folder of its own, spoken to within a time, and what is
 //! said of it when it dies.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Read};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -43,8 +44,36 @@ pub(super) struct Request<'a> {
     pub job: Job<'a>,
     /// The page that is wanted as a picture; the document as Markdown where there is none.
     pub page: Option<PageWanted>,
-    /// Whether files that are attached to it are read.
-    pub attachments: bool,
+    /// What is read of the files attached to it.
+    pub attachments: &'a Attachments,
+}
+
+/// Which files attached to a message are read, and which one was begun last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Attachments {
+    pub are_read: bool,
+    /// Numbers of those that are left out.
+    pub left_out: Vec<usize>,
+    /// The last one that was begun.
+    pub begun: Cell<Option<usize>>,
+}
+
+impl Attachments {
+    /// Deaths of converters by one message after which none of its files is read.
+    const MOST_DEATHS: usize = 4;
+
+    /// After a converter did not survive one: without that, or without any where it cannot be told
+    /// or where many have died.
+    pub(super) fn without_the_last(&self) -> Self {
+        let mut left_out = self.left_out.clone();
+        left_out.extend(self.begun.get());
+        let is_told = left_out.len() > self.left_out.len() && left_out.len() < Self::MOST_DEATHS;
+        Self {
+            are_read: is_told,
+            left_out,
+            begun: Cell::new(None),
+        }
+    }
 }
 
 /// How long a worker may say nothing.
@@ -150,7 +179,8 @@ impl Worker {
             name: job.name.map(str::to_owned),
             media_type: job.media_type.map(str::to_owned),
             page: request.page,
-            attachments: request.attachments,
+            attachments: request.attachments.are_read,
+            left_out: request.attachments.left_out.clone(),
             body_bytes: job.bytes.len(),
         };
         self.documents += 1;
@@ -166,6 +196,10 @@ impl Worker {
                     let told = protocol::write_drawn(requests, &draw(format));
                     wait(patience.limit);
                     told
+                }
+                Sign::Attachment(number) => {
+                    request.attachments.begun.set(Some(number));
+                    Ok(())
                 }
             };
             protocol::read_answer(answers, maximum_bytes, on_sign)

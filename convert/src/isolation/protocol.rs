@@ -36,6 +36,8 @@ pub(super) struct RequestHead {
     pub page: Option<PageWanted>,
     /// Whether files that are attached to it are read.
     pub attachments: bool,
+    /// Numbers of attached files that are not.
+    pub left_out: Vec<usize>,
     /// Bytes of the body.
     pub body_bytes: usize,
 }
@@ -48,6 +50,8 @@ pub(super) enum AnswerHead {
     /// The document is a presentation of this format, and wants to be drawn; a [`DrawnHead`] is
     /// waited for.
     Draw(SlideFormat),
+    /// The attached file of that number is read next.
+    Attachment(usize),
     /// Converted.
     Done(DoneHead),
     /// Not converted.
@@ -77,6 +81,8 @@ pub(super) enum Sign {
     Working,
     /// See [`AnswerHead::Draw`].
     Draw(SlideFormat),
+    /// See [`AnswerHead::Attachment`].
+    Attachment(usize),
 }
 
 /// A [`Converted`] without its long parts.
@@ -208,6 +214,7 @@ pub(super) fn read_answer(
         let head = read_head::<AnswerHead>(from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         match head {
             AnswerHead::Working => on_sign(Sign::Working)?,
+            AnswerHead::Attachment(number) => on_sign(Sign::Attachment(number))?,
             AnswerHead::Draw(_) if was_drawn => {
                 return Err(io::Error::other("it wants to be drawn once more"));
             }

@@ -15,7 +15,7 @@ use super::protocol::{self, AnswerHead, RequestHead};
 use crate::config::Config;
 use crate::conversion::{convert, without_panic};
 use crate::document::{Converted, Job};
-use crate::limits::Limits;
+use crate::limits::{AttachmentWatch, Limits};
 use crate::pdf;
 use crate::picture::ocr::{Engine, PictureReader};
 use crate::slides::SlideDrawing;
@@ -133,9 +133,19 @@ fn answer_all(requests: impl Read, answers: impl Write, work: &Work<'_>) -> io::
         allow_processor_time(config);
         let pictures = PictureReader::new(&config.ocr, work.engine, &on_page);
         let slides = SlideDrawing::new(&draw, &on_page);
+        let begins = |number| say(&AnswerHead::Attachment(number));
+        let own = Limits::starting_now(config).with_pictures(&pictures);
         let limits = Limits {
-            attachments: request.attachments,
-            ..Limits::starting_now(config).with_pictures(&pictures)
+            attachments: if request.attachments {
+                own.attachments
+            } else {
+                0
+            },
+            watch: Some(AttachmentWatch {
+                left_out: &request.left_out,
+                begins: &begins,
+            }),
+            ..own
         };
         let limits = if work.draws_slides {
             limits.with_slides(&slides)

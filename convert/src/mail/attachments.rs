@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use tributary_schemas::{ImageLink, Result};
 
-use super::mime::Part;
+use super::mime::{Content, Part};
 use crate::document::{Converted, EmbeddedFile, Job};
-use crate::embedded::Embedded;
+use crate::embedded::{Embedded, sniffed};
 use crate::limits::Limits;
 use crate::lines::{LineKind, classified};
 
@@ -15,11 +15,12 @@ use crate::lines::{LineKind, classified};
 pub(crate) type ReadFile<'r> = dyn Fn(Job<'_>, &Limits<'_>) -> Result<Converted> + 'r;
 
 /// Metadata: which attachments are not part of the text, and why.
-const NOT_READ: &str = "attachments_not_read";
-/// What programs attach for other programs: signatures, appointments, cards, reports of delivery,
-/// and what a saved page is made of.
+pub(super) const NOT_READ: &str = "attachments_not_read";
+/// Metadata of a message: how many attached files are part of its text. Such messages say little
+/// about each other: what two of them share may be a file alone.
+pub const READ: &str = "attachments_read";
+/// What programs attach for other programs: signatures, and what a saved page is made of.
 const FOR_PROGRAMS: &[&str] = &[
-    "application/ics",
     "application/javascript",
     "application/pgp-encrypted",
     "application/pgp-keys",
@@ -27,22 +28,52 @@ const FOR_PROGRAMS: &[&str] = &[
     "application/pkcs7-signature",
     "application/x-javascript",
     "application/x-pkcs7-signature",
-    "text/calendar",
     "text/css",
-    "text/directory",
     "text/javascript",
     "text/rfc822-headers",
-    "text/vcard",
-    "text/x-vcard",
 ];
+/// Attachments that are named with a reason; the others are counted.
+const MOST_NAMED: usize = 12;
 /// Deepest heading of Markdown.
 const DEEPEST: usize = 6;
 
 /// Says in the metadata which attachments were not read.
 pub(crate) fn note_unread(metadata: &mut BTreeMap<String, String>, reasons: &[String]) {
-    if !reasons.is_empty() {
-        metadata.insert(NOT_READ.to_owned(), reasons.join("; "));
+    let Some((named, rest)) = reasons.split_at_checked(reasons.len().min(MOST_NAMED)) else {
+        return;
+    };
+    let mut note = named.join("; ");
+    if !rest.is_empty() {
+        note.push_str(&format!("; and {} more", rest.len()));
     }
+    if !note.is_empty() {
+        metadata.insert(NOT_READ.to_owned(), note);
+    }
+}
+
+/// Whether a part is a calendar, which readers want wherever it stands.
+pub(super) fn is_calendar(part: &Part) -> bool {
+    let is_named = part.name.to_lowercase().ends_with(".ics");
+    is_named
+        || matches!(
+            part.media_type.as_str(),
+            "text/calendar" | "application/ics"
+        )
+}
+
+/// Whether a part is a picture, by its bytes too: senders call things what they are not.
+pub(super) fn is_picture(part: &Part) -> bool {
+    let Content::Bytes(bytes) = &part.content else {
+        return false;
+    };
+    let is_drawing = part.media_type == "image/svg+xml";
+    let is_called = part.media_type.starts_with("image/");
+    is_called && (is_drawing || sniffed(bytes).starts_with("image/"))
+}
+
+/// Whether a part is a signed message in an envelope that is not opened.
+pub(super) fn is_envelope(part: &Part) -> bool {
+    part.media_type.ends_with("pkcs7-mime")
 }
 
 /// Whether a part is a file that somebody attached for somebody to read. What a page or a body is
@@ -127,9 +158,12 @@ fn renumbered(line: &str, numbers: &[Option<usize>]) -> String {
         let known = number.parse().ok().and_then(|at: usize| numbers.get(at));
         match (known, result.rfind("![")) {
             (Some(Some(number)), _) => result.push_str(&format!("{MARK}{number}{rest}")),
-            (Some(None), Some(start)) => {
-                result.replace_range(start..start + 2, "");
-                result.push_str(rest.strip_prefix(')').unwrap_or(rest));
+            // A number that is none of the file's would be that of another picture.
+            (_, Some(start)) if !number.is_empty() => {
+                let (before, from) = result.split_at(start);
+                let words = from.strip_prefix("![").unwrap_or(from);
+                let rest = rest.strip_prefix(')').unwrap_or(rest);
+                result = format!("{before}{words}{rest}");
             }
             _ => result.push_str(&format!("{MARK}{part}")),
         }

@@ -6,15 +6,18 @@
 //! its images.
 
 mod attachments;
+mod calendar;
 mod header;
 mod mime;
 mod outlook;
 mod transfer;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 
+pub use self::attachments::READ as ATTACHMENTS_READ;
 pub(crate) use self::attachments::{ReadFile, note_unread};
 use self::mime::{Content, Part};
 use crate::config::MailConfig;
@@ -74,12 +77,18 @@ fn write(
         embedded: Embedded::new(limits),
         listed: Vec::new(),
         not_read: Vec::new(),
+        files: 0,
+        read_texts: HashSet::new(),
         pictures: HashMap::new(),
     };
     writer.message(message, 0)?;
     writer.list_attachments();
     let mut metadata = metadata(message);
     note_unread(&mut metadata, &writer.not_read);
+    let files = writer.read_texts.len();
+    if files > 0 {
+        metadata.insert(ATTACHMENTS_READ.to_owned(), files.to_string());
+    }
     let title =
         Some(one_line(message.header("subject"), MAXIMUM_VALUE)).filter(|title| !title.is_empty());
     let blobs = writer.embedded.finish(&mut metadata);
@@ -136,6 +145,10 @@ struct Writer<'l> {
     listed: Vec<String>,
     /// Names of attachments that are not part of the text, with the reason.
     not_read: Vec<String>,
+    /// Attached files that were begun.
+    files: usize,
+    /// Hashes of the texts of attachments: what is attached twice is written once.
+    read_texts: HashSet<u64>,
     /// Links of pictures by content id.
     pictures: HashMap<String, String>,
 }
@@ -241,7 +254,10 @@ impl Writer<'_> {
                 if !part.is_attachment
                     && matches!(
                         part.media_type.as_str(),
-                        "text/plain" | "text/markdown" | "text/enriched"
+                        "text/plain"
+                            | "text/markdown"
+                            | "text/enriched"
+                            | "message/delivery-status"
                     ) =>
             {
                 self.push(&plain(&part.text(bytes)));
@@ -295,7 +311,7 @@ impl Writer<'_> {
         let (Content::Message(_, bytes) | Content::Bytes(bytes)) = &part.content else {
             return None;
         };
-        let is_shown = self.pictures.contains_key(picture_id(part));
+        let is_shown = self.is_shown(part);
         if is_shown && (part.name.is_empty() || !part.is_attachment) {
             // It is a picture of the text.
             return None;
@@ -310,7 +326,7 @@ impl Writer<'_> {
 
     /// An attached picture: it is read with those of the text, below the place where it is shown.
     fn picture(&mut self, part: &Part, number: Option<usize>) {
-        let is_wanted = part.media_type.starts_with("image/") && self.is_wanted(part);
+        let is_wanted = attachments::is_picture(part) && self.is_wanted(part);
         let Some(number) = number.filter(|_| is_wanted) else {
             return;
         };
@@ -331,23 +347,46 @@ impl Writer<'_> {
         let Content::Bytes(bytes) = &part.content else {
             return Ok(());
         };
-        let is_picture = part.media_type.starts_with("image/");
-        if is_picture || bytes.is_empty() || !self.is_wanted(part) {
+        let name = match one_line(&part.name, MAXIMUM_VALUE) {
+            name if name.is_empty() => format!("({})", part.media_type),
+            name => name,
+        };
+        if self.limits.attachments > 0 && attachments::is_calendar(part) {
+            self.calendar(&name, &part.text(bytes), depth);
             return Ok(());
         }
-        let name = one_line(&part.name, MAXIMUM_VALUE);
+        if attachments::is_picture(part) || !self.is_wanted(part) {
+            return Ok(());
+        }
+        if bytes.is_empty() || attachments::is_envelope(part) {
+            let why = match bytes.is_empty() {
+                true => "it is empty",
+                false => "a signed message (S/MIME) that is not unpacked",
+            };
+            self.not_read.push(format!("{name}: {why}"));
+            return Ok(());
+        }
+        self.files += 1;
+        if let Some(watch) = self.limits.watch {
+            if watch.left_out.contains(&self.files) {
+                self.not_read
+                    .push(format!("{name}: its converter did not survive it"));
+                return Ok(());
+            }
+            (watch.begins)(self.files)?;
+        }
         let written = self.markdown.len() as u64;
         let left = self.limits.maximum_markdown_bytes.saturating_sub(written);
         let limits = self.limits.of_attachment(left);
         let job = Job {
             bytes,
-            name: Some(name.as_str()).filter(|name| !name.is_empty()),
+            name: Some(part.name.as_str()).filter(|name| !name.is_empty()),
             media_type: Some(&part.media_type),
         };
         let read = (self.read)(job, &limits);
         let read = read.and_then(|file| limits.check_markdown(&file.markdown).map(|()| file));
         match read {
-            Ok(file) => self.section(&name, file, depth),
+            Ok(file) => self.section(&one_line(&part.name, MAXIMUM_VALUE), file, depth),
             Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
             Err(error) => {
                 self.limits.check_time()?;
@@ -357,16 +396,48 @@ impl Writer<'_> {
         Ok(())
     }
 
+    fn calendar(&mut self, name: &str, text: &str, depth: usize) {
+        match calendar::read(text, &|text| escaped(text)) {
+            Some(calendar) => {
+                let file = Converted {
+                    markdown: calendar.markdown,
+                    title: calendar.summary,
+                    ..Converted::default()
+                };
+                self.section(name, file, depth);
+            }
+            None => self
+                .not_read
+                .push(format!("{name}: a calendar without appointments")),
+        }
+    }
+
+    /// Whether a part is the picture that the body may show by its id.
+    fn is_shown(&self, part: &Part) -> bool {
+        let link = self.pictures.get(picture_id(part));
+        let number = link.and_then(|link| link.strip_prefix("embedded:")?.parse::<usize>().ok());
+        let file = number.and_then(|number| self.embedded.files.get(number));
+        let Content::Bytes(bytes) = &part.content else {
+            return false;
+        };
+        file.is_some_and(|file| file.bytes == *bytes)
+    }
+
     /// Whether a file is read that the text does not show already.
     fn is_wanted(&self, part: &Part) -> bool {
-        let is_shown = self.pictures.contains_key(picture_id(part));
-        self.limits.attachments && !is_shown && attachments::is_for_readers(part)
+        let is_shown = self.is_shown(part);
+        self.limits.attachments > 0 && !is_shown && attachments::is_for_readers(part)
     }
 
     fn section(&mut self, name: &str, file: Converted, depth: usize) {
-        if file.markdown.trim().is_empty() {
+        let mut hasher = DefaultHasher::new();
+        file.markdown.hash(&mut hasher);
+        if file.markdown.trim().is_empty() || !self.read_texts.insert(hasher.finish()) {
             return;
         }
+        let below = file.metadata.get(attachments::NOT_READ);
+        self.not_read
+            .extend(below.map(|below| format!("in {name}: {below}")));
         let level = (depth + 2).min(6);
         let title = file.title.clone().filter(|_| name.is_empty());
         let title = title.unwrap_or_else(|| name.to_owned());
@@ -426,7 +497,7 @@ fn capital(name: &str) -> String {
 /// quotations.
 fn plain(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
-    let mut quoted = false;
+    let mut quoted = 0;
     for line in text.replace("\r\n", "\n").split('\n') {
         let line = line.trim_end();
         let body = line.trim_start_matches(['>', ' ']);
@@ -435,10 +506,11 @@ fn plain(text: &str) -> String {
         // The line before the signature is a rule, and `#` and `=` are headings, to Markdown.
         let starts = body.starts_with(['#', '=']) || body.starts_with("--");
         // Without a blank line, what follows a quotation would belong to it.
-        if quoted && quotes == 0 && !body.is_empty() {
+        if quotes < quoted && !body.is_empty() {
+            result.push_str(&"> ".repeat(quotes));
             result.push('\n');
         }
-        quoted = quotes > 0;
+        quoted = quotes;
         result.extend([
             "> ".repeat(quotes).as_str(),
             if starts { "\\" } else { "" },

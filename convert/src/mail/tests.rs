@@ -215,9 +215,15 @@ fn attached_files_are_sections_of_the_message() {
             b"# Notes\n\n## Cells\n\nRestart them.\n",
         ),
         (
+            "again.md",
+            "text/markdown",
+            b"# Notes\n\n## Cells\n\nRestart them.\n",
+        ),
+        ("key.asc", "application/pgp-keys", b"-----BEGIN\n"),
+        (
             "invite.ics",
             "text/calendar",
-            b"BEGIN:VCALENDAR\nSUMMARY:Meeting\n",
+            b"BEGIN:VEVENT\nSUMMARY:Meeting\nEND:VEVENT\n",
         ),
         (
             "broken.docx",
@@ -233,22 +239,23 @@ fn attached_files_are_sections_of_the_message() {
         head.starts_with("# Files\n\nSee below.\n\n**Attachments**:"),
         "{head}"
     );
-    assert_eq!(head.matches("\n- ").count(), 6);
+    assert_eq!(head.matches("\n- ").count(), 8);
     assert!(head.ends_with("\n\n![shot.png](image:0)"), "{head}");
     assert_eq!(
         sections,
-        "prices.csv\n\n| city | price |\n| --- | --- |\n| Oslo | 3 |\n| Lima | 4 |\n\n## notes.md\n\n### Notes\n\n#### Cells\n\nRestart them.\n\n"
+        "prices.csv\n\n| city | price |\n| --- | --- |\n| Oslo | 3 |\n| Lima | 4 |\n\n## notes.md\n\n### Notes\n\n#### Cells\n\nRestart them.\n\n## invite.ics\n\n- **Summary**: Meeting\n\n"
     );
     let shown: Vec<&str> = converted
         .images
         .iter()
         .map(|image| image.link.as_str())
         .collect();
-    assert_eq!(shown, ["embedded:4"]);
-    assert_eq!(converted.blobs.len(), 5);
+    assert_eq!(shown, ["embedded:6"]);
+    assert_eq!(converted.blobs.len(), 7);
+    assert_eq!(converted.metadata["attachments_read"], "3");
     let unread = &converted.metadata["attachments_not_read"];
     assert!(
-        unread.starts_with("broken.docx: ") && !unread.contains("; "),
+        unread.starts_with("broken.docx: ") && unread.ends_with("; empty.txt: it is empty"),
         "{unread}"
     );
 }
@@ -297,4 +304,78 @@ fn what_a_file_does_to_its_converter_costs_that_file() {
     let away = |_: Job<'_>, _: &Limits<'_>| Err(Error::new(ErrorKind::Unavailable, "away"));
     let waits = convert(message.as_bytes(), &config.mail, &limits, &away);
     assert_eq!(waits.unwrap_err().kind(), ErrorKind::Unavailable);
+}
+
+#[test]
+fn quotations_of_quotations_keep_their_writers() {
+    let message = "Subject: s\n\n>> It resets.\n> Updated?\nNo.\n";
+    let converted = convert_with(message.as_bytes(), &Config::default()).unwrap();
+    assert_eq!(
+        converted.markdown,
+        "# s\n\n> > It resets.\n> \n> Updated?\n\nNo.\n\n"
+    );
+}
+
+#[test]
+fn a_signed_envelope_is_named_and_not_read() {
+    let message = "Subject: s\nContent-Type: application/pkcs7-mime; smime-type=signed-data; name=smime.p7m\nContent-Transfer-Encoding: base64\n\nMIIB\n";
+    let converted = convert_with(message.as_bytes(), &Config::default()).unwrap();
+    assert!(converted.markdown.contains("smime.p7m") && !converted.markdown.contains("MIIB"));
+    assert!(converted.metadata["attachments_not_read"].contains("S/MIME"));
+}
+
+#[test]
+fn ids_that_collide_and_wrong_types_hide_no_file() {
+    let part = |head: &str, bytes: &[u8]| {
+        format!(
+            "--x\n{head}\nContent-Transfer-Encoding: base64\n\n{}\n",
+            STANDARD.encode(bytes)
+        )
+    };
+    let picture = b"\x89PNG\r\n\x1a\n";
+    let message = format!(
+        "Subject: s\nContent-Type: multipart/related; boundary=x\n\n{}{}{}{}--x--\n",
+        part("Content-Type: text/html", b"<p>See <img src=\"cid:p\"></p>"),
+        part(
+            "Content-Type: image/png; name=p.png\nContent-ID: <p>",
+            picture
+        ),
+        part(
+            "Content-Type: text/plain; name=a.txt\nContent-ID: <p>\nContent-Disposition: attachment",
+            b"Text of a."
+        ),
+        part(
+            "Content-Type: image/png; name=b.png\nContent-Disposition: attachment",
+            b"Text of b."
+        ),
+    );
+    let converted = convert_with(message.as_bytes(), &Config::default()).unwrap();
+    assert!(
+        converted.markdown.contains("Text of a."),
+        "{}",
+        converted.markdown
+    );
+    assert!(
+        converted.markdown.contains("Text of b."),
+        "{}",
+        converted.markdown
+    );
+    assert_eq!(converted.images.len(), 1);
+}
+
+#[test]
+fn a_message_that_is_attached_as_a_file_has_its_own_files_read() {
+    let inner = with_files(&[
+        ("notes.md", "text/markdown", b"Restart them.\n"),
+        ("a.zip", "application/zip", b"PK\x03\x04"),
+    ]);
+    let outer = with_files(&[("inner.eml", "application/octet-stream", inner.as_bytes())]);
+    let converted = convert_with(outer.as_bytes(), &Config::default()).unwrap();
+    assert!(
+        converted.markdown.contains("Restart them."),
+        "{}",
+        converted.markdown
+    );
+    let unread = &converted.metadata["attachments_not_read"];
+    assert!(unread.starts_with("in inner.eml: a.zip: "), "{unread}");
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tributary_convert::isolation::ConversionPool;
-use tributary_convert::{Converted, Job};
+use tributary_convert::{ATTACHMENTS_READ, Converted, Job};
 use tributary_schemas::{CleanDocument, DocumentEvent, Result, StageTime};
 use tributary_taxonomy::source_profiles::SourceProfile;
 
@@ -86,7 +86,9 @@ impl Conversion {
             clean.document.fingerprint = self.fingerprint(&clean);
         }
         let profile = self.cleaning.profile(&clean.document.source);
-        if profile.near_duplicates {
+        // Mails that share a file are not alike for that.
+        let has_files = clean.document.metadata.contains_key(ATTACHMENTS_READ);
+        if profile.near_duplicates && !has_files {
             clean.document.signature = similarity::signature(&clean.markdown);
         }
         clean.document.content_hash = content_hash(&clean, profile);

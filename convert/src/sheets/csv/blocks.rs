@@ -9,10 +9,12 @@ use crate::sheets::tables::header;
 use crate::sheets::tables::layout::Area;
 use crate::sheets::tables::value::Row;
 
-/// Most tables of one text, each of which is read from its beginning.
-const MOST_TABLES: usize = 16;
+/// Most tables of one text; one with more is taken for one table.
+const MOST_TABLES: usize = 64;
 /// First rows of a block that are looked at.
 const ROWS_LOOKED_AT: usize = 16;
+/// Most fields of a line that says something about the export.
+const PREAMBLE_FIELDS: usize = 2;
 /// Lines of one field above a table that are its titles.
 const MOST_TITLES: u32 = 6;
 
@@ -65,9 +67,16 @@ impl<'a> Blocks<'a> {
 
     /// Decides what the block that ends here is.
     fn close(&mut self) {
-        let Some(block) = self.block.take() else {
+        let Some(mut block) = self.block.take() else {
             return;
         };
+        if let Some(preamble) = block.take_preamble() {
+            self.place(preamble);
+        }
+        self.place(block);
+    }
+
+    fn place(&mut self, block: Block<'a>) {
         match &mut self.table {
             Some(table) if !block.is_table_below(table) => table.take(block),
             table => self
@@ -94,6 +103,35 @@ impl<'a> Block<'a> {
             left: 0,
             right: self.columns.saturating_sub(1),
         }
+    }
+
+    /// Takes off the lines about the export that stand directly above its table: of one or two
+    /// fields, where those below have more and a header. Few lines of one field are titles.
+    fn take_preamble(&mut self) -> Option<Self> {
+        let is_narrow = |row: &&Row<'_>| filled(row) <= PREAMBLE_FIELDS;
+        let count = self.first_rows.iter().take_while(is_narrow).count();
+        let (above, below) = self.first_rows.split_at_checked(count)?;
+        let narrow = below.iter().filter(is_narrow).count();
+        let is_table = below.len() >= 2 && narrow * 5 <= below.len();
+        let widest = above.iter().map(filled).max().unwrap_or(0);
+        let are_titles = widest <= 1 && count <= MOST_TITLES as usize;
+        let has_header = || header::find(below, true, &|_| 1).header_rows > 0;
+        if count < 2 || are_titles || !is_table || !has_header() {
+            return None;
+        }
+        let bottom = above.last()?.index;
+        let below = below.to_vec();
+        let mut above = std::mem::replace(&mut self.first_rows, below);
+        above.truncate(count);
+        let top = std::mem::replace(&mut self.top, bottom + 1);
+        let columns = above.iter().filter_map(|row| row.cells.last());
+        Some(Self {
+            top,
+            bottom,
+            columns: columns.map(|cell| cell.column + 1).max().unwrap_or(1),
+            widest,
+            first_rows: above,
+        })
     }
 
     fn take(&mut self, below: Block<'a>) {

@@ -7,6 +7,7 @@
 //! writes them so; a quote that never closes is text.
 
 mod blocks;
+mod decimals;
 mod dialect;
 mod records;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use crate::sheets::tables::writer::Writer;
 use crate::text_encoding::decode;
 use crate::text_encoding::note_encoding;
 use blocks::Blocks;
+use decimals::Seen;
 use dialect::Dialect;
 use records::Records;
 
@@ -66,6 +68,8 @@ pub(crate) fn convert(
         text: dialect.body(text),
         dialect,
         maximum_columns: settings.maximum_columns,
+        has_decimal_commas: false,
+        starts: Vec::new(),
     };
     let mut writer = Writer::new(tables, limits, text.len() as u64);
     let areas = source.areas(limits)?;
@@ -107,6 +111,9 @@ struct CsvSource<'a> {
     text: &'a str,
     dialect: Dialect,
     maximum_columns: usize,
+    has_decimal_commas: bool,
+    /// First rows of tables, and where they begin in the text.
+    starts: Vec<(u32, usize)>,
 }
 
 impl<'a> CsvSource<'a> {
@@ -115,13 +122,18 @@ impl<'a> CsvSource<'a> {
     }
 
     /// The rectangles of the tables, most often one around all records.
-    fn areas(&self, limits: &Limits<'_>) -> Result<Vec<Area>> {
+    fn areas(&mut self, limits: &Limits<'_>) -> Result<Vec<Area>> {
         let (mut rows, mut columns) = (0_u32, 0_usize);
         let mut records = self.records();
         let mut blocks = Blocks::default();
+        // Where a comma parts fields, none parts decimals.
+        let (may_have_commas, mut seen) = (self.dialect.delimiter != b',', Seen::default());
         let mut fields = Vec::new();
         while records.next_into(&mut fields) {
             columns = columns.max(fields.len());
+            if may_have_commas {
+                fields.iter().for_each(|field| seen.look_at(field));
+            }
             blocks.add(rows, &fields, records.follows_blank());
             rows = rows.saturating_add(1);
             if columns > self.maximum_columns {
@@ -136,8 +148,10 @@ impl<'a> CsvSource<'a> {
                 limits.check_time()?;
             }
         }
+        self.has_decimal_commas = seen.has_commas();
         let several = blocks.areas();
         if !several.is_empty() {
+            self.note_starts(&several, limits)?;
             return Ok(several);
         }
         let right = (columns as u32).checked_sub(1);
@@ -148,6 +162,24 @@ impl<'a> CsvSource<'a> {
             right,
         });
         Ok(all.into_iter().collect())
+    }
+
+    /// Takes note of where the tables begin, so that each is read from there.
+    fn note_starts(&mut self, areas: &[Area], limits: &Limits<'_>) -> Result<()> {
+        let mut tops = areas.iter().map(|area| area.top).peekable();
+        let (mut records, mut fields) = (self.records(), Vec::new());
+        for row in 0.. {
+            if tops.peek().is_none() || !records.next_into(&mut fields) {
+                break;
+            }
+            if tops.next_if_eq(&row).is_some() {
+                self.starts.push((row, records.start()));
+            }
+            if u64::from(row).is_multiple_of(ROWS_PER_CHECK) {
+                limits.check_time()?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -163,6 +195,18 @@ fn fill<'a>(cells: &mut Vec<Cell<'a>>, fields: &mut Vec<Cow<'a, str>>) {
     );
 }
 
+/// Reads the numbers that have a decimal comma.
+fn with_decimal_commas(cells: &mut [Cell<'_>]) {
+    for cell in cells {
+        let Value::Text(text) = &cell.value else {
+            continue;
+        };
+        if let Some(number) = decimals::cell(cell.column, text) {
+            *cell = number;
+        }
+    }
+}
+
 impl RowSource for CsvSource<'_> {
     fn visit(
         &mut self,
@@ -170,13 +214,18 @@ impl RowSource for CsvSource<'_> {
         last: u32,
         visit: &mut dyn FnMut(&Row<'_>) -> Result<bool>,
     ) -> Result<()> {
-        let mut records = self.records();
+        let start = self.starts.iter().rev().find(|(row, _)| *row <= first);
+        let (mut index, start) = start.copied().unwrap_or_default();
+        let text = self.text.get(start..).unwrap_or_default();
+        let mut records = Records::new(text, self.dialect.delimiter, self.dialect.quotes);
         let mut fields = Vec::new();
         let mut cells: Vec<Cell<'_>> = Vec::new();
-        let mut index = 0;
         while index <= last && records.next_into(&mut fields) {
             if index >= first {
                 fill(&mut cells, &mut fields);
+                if self.has_decimal_commas {
+                    with_decimal_commas(&mut cells);
+                }
                 let row = Row {
                     index,
                     cells: std::mem::take(&mut cells),

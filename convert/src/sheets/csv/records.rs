@@ -25,6 +25,9 @@ pub(super) struct Records<'a> {
     quotes_are_text: bool,
     /// Whether a line with nothing in it stands above the last record.
     follows_blank: bool,
+    /// Bytes of the text, and where the last record begins in it.
+    length: usize,
+    start: usize,
 }
 
 /// What stood after a field.
@@ -45,7 +48,14 @@ impl<'a> Records<'a> {
             has_stray_quotes: false,
             quotes_are_text: false,
             follows_blank: false,
+            length: text.len(),
+            start: 0,
         }
+    }
+
+    /// Where the last record begins, in bytes of the text.
+    pub(super) fn start(&self) -> usize {
+        self.start
     }
 
     /// Whether a line with nothing in it stands above the last record.
@@ -61,6 +71,7 @@ impl<'a> Records<'a> {
             if self.rest.is_empty() {
                 return false;
             }
+            self.start = self.length - self.rest.len();
             while {
                 let (field, end) = self.field();
                 fields.push(field);

@@ -108,6 +108,46 @@ fn what_an_export_says_of_itself_stands_above_its_table() {
 }
 
 #[test]
+fn lines_about_an_export_need_no_blank_line_below() {
+    let invoices = converted(
+        "Report;Open invoices\nCreated;2024-05-01\nCurrency;EUR\nInvoice;Customer;Due;Amount\n1;A;2024-06-01;5\n2;B;2024-07-01;6\n",
+    );
+    assert_eq!(query(&invoices, "SELECT sum(Amount) FROM data_2"), ["11"]);
+    assert_eq!(query(&invoices, "SELECT count(*) FROM data_1"), ["2"]);
+    let pages = "# -----\n# Pages\n# All users\n# 20240501-20240531\n# -----\n# Property: shop\n# Source: web\nPage,Views,Users\n/a,5,2\n/b,6,3\n";
+    let pages = converted(pages);
+    assert_eq!(query(&pages, "SELECT sum(Views) FROM data_2"), ["11"]);
+    assert!(pages.markdown.contains("| Page | Views | Users |"));
+    // A table of two columns has no lines about it.
+    let narrow = converted("a,b\n1,2\n3,4\n5,6,7\n8,9,10\n11,12,13\n");
+    assert_eq!(query(&narrow, "SELECT count(*) FROM _tables"), ["1"]);
+}
+
+#[test]
+fn decimal_commas_are_read_where_a_file_writes_them() {
+    let table = converted(
+        "Filiale;Umsatz;Anteil;Preis;Menge\nKöln;1.234;12,5 %;3,50 EUR;1,5\nBonn;12.500;7,5 %;1.250,00 EUR;-89,00\nAachen;850;80 %;2,00 EUR;1.000,25\n",
+    );
+    assert_eq!(
+        query(&table, "SELECT sum(Umsatz), sum(Menge) FROM data"),
+        ["14584|912.75"]
+    );
+    assert!(
+        table
+            .markdown
+            .contains("| Köln | 1.234 | 12,5 % | 3,50 EUR | 1,5 |")
+    );
+    // Decimal points elsewhere in the file, or no decimals at all, and a point is a point.
+    for text in ["a;b\n1.234;2,5\n3.5;4\n", "a;b\n1.234;2\n5.678;3\n"] {
+        assert_eq!(
+            query(&converted(text), "SELECT a FROM data LIMIT 1"),
+            ["1.234"],
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn tables_below_each_other_are_told_apart() {
     let table = converted(
         "city,people\nOslo,7\nLima,10\n\nriver,length\nNile,6650\nElbe,1094\n\nTotal,7744\n",
@@ -144,7 +184,7 @@ fn blank_lines_within_a_table_part_nothing() {
             "{text}"
         );
     }
-    let many = "a,b\n1,2\n3,4\n\n".repeat(17);
+    let many = "a,b\n1,2\n3,4\n\n".repeat(65);
     let table = converted(&many);
     assert_eq!(query(&table, "SELECT count(*) FROM _tables"), ["1"]);
 }

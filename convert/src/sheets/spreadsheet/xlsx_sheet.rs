@@ -33,6 +33,7 @@ struct Open {
     style: usize,
     value: String,
     formula: String,
+    has_formula: bool,
 }
 
 /// Which text belongs to what.
@@ -112,7 +113,10 @@ impl SheetReader<'_> {
             "c" => self.start_cell(tag),
             "v" => self.inside = Inside::Value,
             "t" if !self.phonetic => self.inside = Inside::Value,
-            "f" => self.inside = Inside::Formula,
+            "f" => {
+                self.inside = Inside::Formula;
+                self.open.has_formula = true;
+            }
             "rPh" => self.phonetic = true,
             "row" => self.start_row(tag),
             "sheetPr" => self.is_filtered = truth(tag, "filterMode"),
@@ -174,6 +178,7 @@ impl SheetReader<'_> {
     fn start_cell(&mut self, tag: &BytesStart<'_>) {
         self.open.value.clear();
         self.open.formula.clear();
+        self.open.has_formula = false;
         self.open.kind.clear();
         self.open.style = 0;
         self.inside = Inside::Nothing;
@@ -212,16 +217,21 @@ impl SheetReader<'_> {
         self.row.add(formula.unwrap_or_else(|| self.cell()))
     }
 
-    /// A cell whose formula no program has computed yet, as libraries write it: the formula, which
-    /// is no value to reckon with. One that gives an empty text has that as its value.
+    /// A cell whose formula no program has computed yet, as libraries write it: the formula as text,
+    /// so that nothing reckons with its column as if it had no value. One that gives an empty text
+    /// has that as its value; one that shares its formula with the cell above does not say it.
     fn uncomputed(&self) -> Option<Cell<'static>> {
         let open = &self.open;
-        if open.formula.is_empty() || !open.value.is_empty() || open.kind == "str" {
+        if !open.has_formula || !open.value.is_empty() || open.kind == "str" {
             return None;
         }
-        let formula: String = open.formula.chars().take(MAXIMUM_FORMULA).collect();
-        let shown = Value::Error(Cow::Owned(format!("={formula}")));
-        Some(Cell::new(open.column, shown))
+        let mut characters = open.formula.chars();
+        let mut shown: String = characters.by_ref().take(MAXIMUM_FORMULA).collect();
+        shown.insert(0, '=');
+        if open.formula.is_empty() || characters.next().is_some() {
+            shown.push('…');
+        }
+        Some(Cell::new(open.column, Value::Text(Cow::Owned(shown))))
     }
 
     /// The cell by its type.
