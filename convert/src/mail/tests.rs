@@ -379,3 +379,10 @@ fn a_message_that_is_attached_as_a_file_has_its_own_files_read() {
     let unread = &converted.metadata["attachments_not_read"];
     assert!(unread.starts_with("in inner.eml: a.zip: "), "{unread}");
 }
+
+#[test]
+fn what_a_mail_hides_is_no_text() {
+    let message = "Subject: s\nContent-Type: text/html\n\n<span style=\"display:none\">Preheader</span><p>Shown.</p>\n";
+    let converted = convert_with(message.as_bytes(), &Config::default()).unwrap();
+    assert_eq!(converted.markdown, "# s\n\nShown.\n\n");
+}

@@ -108,6 +108,13 @@ fn what_an_export_says_of_itself_stands_above_its_table() {
 }
 
 #[test]
+fn what_decorates_a_title_is_no_part_of_it() {
+    let table = converted("# ------\n# Pages and screens\n# ------\npage,views\n/a,5\n/b,6\n");
+    let name = query(&table, "SELECT real_title FROM _tables");
+    assert_eq!(name, ["'Pages and screens'"]);
+}
+
+#[test]
 fn lines_about_an_export_need_no_blank_line_below() {
     let invoices = converted(
         "Report;Open invoices\nCreated;2024-05-01\nCurrency;EUR\nInvoice;Customer;Due;Amount\n1;A;2024-06-01;5\n2;B;2024-07-01;6\n",

@@ -75,11 +75,18 @@ impl Plan {
     }
 }
 
+/// The texts of the title rows, without the marks and lines that decorate them.
 fn title(survey: &Survey) -> String {
     let titles = survey.first_rows.iter().take(survey.head.titles);
+    let is_mark = |one: char| one == '#' || one.is_whitespace();
     let texts: Vec<String> = titles
         .filter_map(|row| row.cells.iter().find(|cell| !cell.is_blank()))
-        .map(|cell| collapsed(&cell.text()))
+        .map(|cell| {
+            collapsed(&cell.text())
+                .trim_start_matches(is_mark)
+                .to_owned()
+        })
+        .filter(|text| text.chars().any(char::is_alphanumeric))
         .collect();
     texts.join(" – ")
 }

@@ -18,7 +18,7 @@ use crate::limits::Limits;
 use crate::web::html;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "epub/3";
+pub(crate) const NAME: &str = "epub/4";
 
 /// Where every book says which file is its package.
 const CONTAINER: &str = "META-INF/container.xml";

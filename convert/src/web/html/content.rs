@@ -104,6 +104,20 @@ impl Selection {
         }
     }
 
+    /// Everything that a reader is shown, or opens; everything where that would be nothing.
+    pub(super) fn shown(root: Tree) -> Self {
+        let is_not =
+            |element: ElementRef| is_never(element) || is_hidden(element) && !is_panel(element);
+        let shown = Self {
+            left_out: collect(root, is_not),
+            ..Self::everything(root)
+        };
+        match shown.characters(root) {
+            0 => Self::everything(root),
+            _ => shown,
+        }
+    }
+
     /// The main content.
     pub(super) fn main_content(root: Tree) -> Self {
         let mut left_out = collect(root, |element| is_never(element) || is_boilerplate(element));

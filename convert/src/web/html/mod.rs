@@ -78,7 +78,7 @@ pub(crate) struct Part<'a> {
     pub is_xml: bool,
 }
 
-/// Converts a part of a document: everything in it is content, its images go on in the numbering of
+/// Converts a part of a document: everything in it that is not hidden is content, its images go on in the numbering of
 /// `images`, and pictures that it carries join the document's files.
 pub(crate) fn convert_part(
     part: &Part,
@@ -90,8 +90,8 @@ pub(crate) fn convert_part(
     let text = unix_line_ends(decode(part.bytes, charset.as_deref()).text);
     let page = parse_page(&text, part.is_xml, limits)?;
     let root = page.tree.root();
-    let everything = content::Selection::everything(root);
-    let mut builder = blocks::Builder::new(&everything, limits.deadline);
+    let shown = content::Selection::shown(root);
+    let mut builder = blocks::Builder::new(&shown, limits.deadline);
     builder.has_address = false;
     markdown_of(root, builder, images, embedded)
 }

@@ -263,17 +263,17 @@ fn place_name(
     Some(names.join(" · ")).filter(|name| !name.is_empty())
 }
 
-/// A cell's text as a name, on one line: the beginning where it is long, unless that would cut
-/// through something. A picture names nothing.
+/// A cell's text as a name: the beginning where it is long, unless that would cut through
+/// something. Several lines and pictures name nothing.
 fn short(text: &str) -> Option<String> {
-    let line = text.replace("<br>", " ");
-    let is_short = line.chars().count() <= MAXIMUM_NAME;
-    if line.contains("![") || !is_short && line.contains(['*', '[', '`', '$', '<', '\\']) {
+    let is_short = text.chars().count() <= MAXIMUM_NAME;
+    let is_marked = text.contains(['*', '[', '`', '$', '<', '\\']);
+    if text.contains("<br>") || text.contains("![") || !is_short && is_marked {
         return None;
     }
     match is_short {
-        true => Some(line),
-        false => Some(line.chars().take(MAXIMUM_NAME).chain(['…']).collect()),
+        true => Some(text.to_owned()),
+        false => Some(text.chars().take(MAXIMUM_NAME).chain(['…']).collect()),
     }
 }
 
