@@ -762,3 +762,24 @@ async fn a_profile_can_keep_its_documents_out_of_families() {
     }
     assert_eq!(has_signature, [false, true]);
 }
+
+#[tokio::test]
+async fn a_message_with_files_is_in_no_family() {
+    let kept = Kept::nothing().await;
+    let stage = kept.try_stage(SourceProfiles::default(), "").unwrap();
+    let words: Vec<String> = (0..60).map(|number| format!("word{number}")).collect();
+    let words = words.join(" ");
+    let body = |head: &str| format!("--x\nContent-Type: text/plain{head}\n\n{words}\n");
+    let mut has_signature = Vec::new();
+    for file in ["", "; name=a.txt\nContent-Disposition: attachment"] {
+        let parts = format!("{}{}", body(""), body(file));
+        let message =
+            format!("Subject: s\nContent-Type: multipart/mixed; boundary=x\n\n{parts}--x--\n");
+        let event = json!({"source": "mail", "source_path": "a.eml", "content": message});
+        let outputs = stage.process(&published(&event)).await.unwrap();
+        let is_clean = |output: &&Output| output.topic == Topic::DocumentsClean;
+        let cleaned = clean(outputs.iter().find(is_clean).unwrap());
+        has_signature.push(!cleaned.document.signature.is_empty());
+    }
+    assert_eq!(has_signature, [true, false]);
+}

@@ -87,7 +87,7 @@ impl Conversion {
         }
         let profile = self.cleaning.profile(&clean.document.source);
         // Mails that share a file are not alike for that.
-        let has_files = clean.document.metadata.contains_key(ATTACHMENTS_READ);
+        let has_files = clean.metadata.contains_key(ATTACHMENTS_READ);
         if profile.near_duplicates && !has_files {
             clean.document.signature = similarity::signature(&clean.markdown);
         }
