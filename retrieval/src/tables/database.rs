@@ -55,6 +55,8 @@ struct Stored {
     declared: String,
     /// Name of the column that the numbers of this one go into.
     numbers: Option<String>,
+    /// How these are read.
+    reads: fn(&str) -> Option<f64>,
     shown: TableColumn,
 }
 
@@ -151,6 +153,7 @@ fn stored_columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<
         let declared: String = row.get(2)?;
         Ok(Stored {
             numbers: None,
+            reads: typed::number,
             shown: TableColumn {
                 name: names.unique(if heading.trim().is_empty() {
                     &name
@@ -248,6 +251,7 @@ fn survey(
             .collect(),
     );
     for (column, count) in columns.iter_mut().zip(counts) {
+        column.reads = count.reads();
         if may_add && column.shown.kind == ValueKind::Text && count.are_numbers() {
             column.numbers = Some(names.unique(&format!("{} (number)", column.shown.name)));
         }
@@ -259,16 +263,40 @@ fn survey(
 struct Count {
     texts: usize,
     numbers: usize,
+    /// Numbers where commas stand before decimals.
+    with_commas: usize,
+    has_commas: bool,
+    has_points: bool,
 }
 
 impl Count {
     fn add(&mut self, text: &str) {
         self.texts += 1;
-        self.numbers += usize::from(typed::number(text).is_some() && !typed::is_code(text));
+        let is_code = typed::is_code(text);
+        self.numbers += usize::from(typed::number(text).is_some() && !is_code);
+        self.with_commas += usize::from(typed::number_with_comma(text).is_some() && !is_code);
+        let sign = typed::decimal_sign(text);
+        self.has_commas |= sign == Some(',');
+        self.has_points |= sign == Some('.');
+    }
+
+    fn has_decimal_commas(self) -> bool {
+        self.has_commas && !self.has_points
+    }
+
+    fn reads(self) -> fn(&str) -> Option<f64> {
+        match self.has_decimal_commas() {
+            true => typed::number_with_comma,
+            false => typed::number,
+        }
     }
 
     fn are_numbers(self) -> bool {
-        self.numbers > 1 && self.numbers as f64 >= self.texts as f64 * SHARE_OF_NUMBERS
+        let numbers = match self.has_decimal_commas() {
+            true => self.with_commas,
+            false => self.numbers,
+        };
+        numbers > 1 && numbers as f64 >= self.texts as f64 * SHARE_OF_NUMBERS
     }
 }
 
@@ -298,14 +326,14 @@ fn add_numbers(
         let Some(from) = columns.get(at) else {
             continue;
         };
-        let (from, made_from) = (from.name.clone(), from.shown.name.clone());
+        let (reads, from, made_from) = (from.reads, from.name.clone(), from.shown.name.clone());
         let mut taken = columns.iter().map(|column| column.name.to_lowercase());
         let stored = (0..).map(|number| format!("number_of_{at}_{number}"));
         let taken: HashSet<String> = taken.by_ref().collect();
         let Some(stored) = stored.into_iter().find(|name| !taken.contains(name)) else {
             continue;
         };
-        let numbers = numbers(connection, table, &from)?;
+        let numbers = numbers(connection, table, &from, reads)?;
         let (quoted_table, quoted_column) = (quoted(table), quoted(&stored));
         connection.execute_batch(&format!(
             "ALTER TABLE {quoted_table} ADD COLUMN {quoted_column} REAL"
@@ -321,6 +349,7 @@ fn add_numbers(
             name: stored,
             declared: "REAL".to_owned(),
             numbers: None,
+            reads: typed::number,
             shown: TableColumn {
                 name,
                 kind: ValueKind::Number,
@@ -336,13 +365,14 @@ fn numbers(
     connection: &Connection,
     table: &str,
     column: &str,
+    reads: fn(&str) -> Option<f64>,
 ) -> rusqlite::Result<Vec<(i64, f64)>> {
     let (table, column) = (quoted(table), quoted(column));
     let mut statement = connection.prepare(&format!("SELECT rowid, {column} FROM {table}"))?;
     let mut rows = statement.query([])?;
     let mut numbers = Vec::new();
     while let Some(row) = rows.next()? {
-        let number = text(row.get_ref(1)?).and_then(|text| typed::number(&text));
+        let number = text(row.get_ref(1)?).and_then(|text| reads(&text));
         if let Some(number) = number {
             numbers.push((row.get(0)?, number));
         }

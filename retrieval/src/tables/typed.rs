@@ -49,6 +49,32 @@ pub fn number(text: &str) -> Option<f64> {
     Some(if negative { -value } else { value })
 }
 
+/// The same where a column writes decimal commas and points between thousands.
+pub fn number_with_comma(text: &str) -> Option<f64> {
+    let turned = text.chars().map(|one| match one {
+        ',' => '.',
+        '.' => ',',
+        one => one,
+    });
+    number(&turned.collect::<String>())
+}
+
+/// The sign before the decimals of the number at the beginning of a text, where it can be nothing
+/// else: three digits behind one sign may be thousands.
+pub fn decimal_sign(text: &str) -> Option<char> {
+    let is_of_number = |one: &char| one.is_ascii_digit() || matches!(one, ',' | '.');
+    let digits = text.chars().skip_while(|one| !one.is_ascii_digit());
+    let digits: String = digits.take_while(is_of_number).collect();
+    let digits = digits.trim_end_matches([',', '.']);
+    let last = digits.rfind([',', '.'])?;
+    let (before, after) = digits.split_at_checked(last)?;
+    let sign = after.chars().next()?;
+    let is_first = !before.contains(sign);
+    let parts_thousands = before.contains([',', '.']);
+    let may_be_thousands = after.len() == 4 && !parts_thousands;
+    (is_first && !may_be_thousands).then_some(sign)
+}
+
 /// Whether digits name something instead of counting it: `007`, `0031`.
 pub fn is_code(text: &str) -> bool {
     let mut digits = text.trim().chars();
@@ -97,6 +123,24 @@ fn without_brackets(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn decimal_commas_are_told_by_what_stands_around_them() {
+        let table = [
+            ("3,50 EUR", Some(','), Some(3.5)),
+            ("1.250,00 EUR", Some(','), Some(1250.0)),
+            ("12,5 %", Some(','), Some(12.5)),
+            ("1.234 km", None, Some(1234.0)),
+            ("1,250.00", Some('.'), None),
+            ("2.5", Some('.'), None),
+            ("1.2.3", None, None),
+            ("-", None, None),
+        ];
+        for (text, sign, number) in table {
+            assert_eq!(decimal_sign(text), sign, "{text}");
+            assert_eq!(number_with_comma(text), number, "{text}");
+        }
+    }
 
     #[test]
     fn a_number_is_read_with_what_stands_around_it() {

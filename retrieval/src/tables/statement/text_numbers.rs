@@ -91,7 +91,8 @@ impl<'a> TextNumbers<'a> {
             let text = &ident.value;
             return Err(refused(format!(
                 "\"{text}\" holds text, which cannot be {what}; where some of it are numbers, take \
-                 CAST(\"{text}\" AS REAL) of those alone, by a condition that leaves out the rest"
+                 CAST(\"{text}\" AS REAL) of those alone, by a condition that leaves out the rest \
+                 (it reads as far as digits with a decimal point go: 1,200 would be 1)"
             )));
         }
         Ok(())
