@@ -1,21 +1,25 @@
-//! The text of files that are attached to a message: which are read, and how their Markdown becomes
-//! a section of the message's.
+//! Files that are attached to a message: they are kept and listed, those for readers are read, and
+//! their Markdown becomes sections of the message's.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use tributary_schemas::{ImageLink, Result};
+use tributary_schemas::{ErrorKind, ImageLink, Result};
 
 use super::mime::{Content, Part};
+use super::{MAXIMUM_VALUE, Writer, calendar, picture_id};
 use crate::document::{Converted, EmbeddedFile, Job};
 use crate::embedded::{Embedded, sniffed};
+use crate::escape::escaped;
 use crate::limits::Limits;
 use crate::lines::{LineKind, classified};
+use crate::titles::one_line;
 
 /// Reads an attached file of any format.
 pub(crate) type ReadFile<'r> = dyn Fn(Job<'_>, &Limits<'_>) -> Result<Converted> + 'r;
 
 /// Metadata: which attachments are not part of the text, and why.
-pub(super) const NOT_READ: &str = "attachments_not_read";
+const NOT_READ: &str = "attachments_not_read";
 /// Metadata of a message: how many attached files are part of its text. Such messages say little
 /// about each other: what two of them share may be a file alone.
 pub const READ: &str = "attachments_read";
@@ -37,6 +41,170 @@ const MOST_NAMED: usize = 12;
 /// Deepest heading of Markdown.
 const DEEPEST: usize = 6;
 
+impl Writer<'_> {
+    /// Keeps and lists an attached file; its number, where there is room for it.
+    pub(super) fn keep(&mut self, part: &Part) -> Option<usize> {
+        let (Content::Message(_, bytes) | Content::Bytes(bytes)) = &part.content else {
+            return None;
+        };
+        let is_shown = self.is_shown(part);
+        if is_shown && (part.name.is_empty() || !part.is_attachment) {
+            // It is a picture of the text.
+            return None;
+        }
+        self.listed.push(attachment_item(part, bytes.len()));
+        if is_shown || bytes.is_empty() {
+            return None;
+        }
+        let bytes = bytes.clone();
+        self.embedded.add(&part.name, &part.media_type, bytes)
+    }
+
+    /// An attached picture: it is read with those of the text, below the place where it is shown.
+    pub(super) fn picture(&mut self, part: &Part, number: Option<usize>) {
+        let is_wanted = is_picture(part) && self.is_wanted(part);
+        let Some(number) = number.filter(|_| is_wanted) else {
+            return;
+        };
+        let alt = one_line(&part.name, MAXIMUM_VALUE);
+        self.push(&format!(
+            "![{}](image:{})",
+            escaped(&alt),
+            self.images.len()
+        ));
+        self.images.push(ImageLink {
+            link: format!("embedded:{number}"),
+            alt,
+        });
+    }
+
+    /// The text of an attached file as a section. What cannot be read is said in the metadata.
+    pub(super) fn file(&mut self, part: &Part, depth: usize) -> Result<()> {
+        let Content::Bytes(bytes) = &part.content else {
+            return Ok(());
+        };
+        let name = match one_line(&part.name, MAXIMUM_VALUE) {
+            name if name.is_empty() => format!("({})", part.media_type),
+            name => name,
+        };
+        if self.limits.attachments > 0 && is_calendar(part) {
+            self.calendar(&name, &part.text(bytes), depth);
+            return Ok(());
+        }
+        if is_picture(part) || !self.is_wanted(part) {
+            return Ok(());
+        }
+        if bytes.is_empty() || is_envelope(part) {
+            let why = match bytes.is_empty() {
+                true => "it is empty",
+                false => "a signed message (S/MIME) that is not unpacked",
+            };
+            self.not_read.push(format!("{name}: {why}"));
+            return Ok(());
+        }
+        self.files += 1;
+        if let Some(watch) = self.limits.watch {
+            if watch.left_out.contains(&self.files) {
+                self.not_read
+                    .push(format!("{name}: its converter did not survive it"));
+                return Ok(());
+            }
+            (watch.begins)(self.files)?;
+        }
+        let written = self.markdown.len() as u64;
+        let left = self.limits.maximum_markdown_bytes.saturating_sub(written);
+        let limits = self.limits.of_attachment(left);
+        let job = Job {
+            bytes,
+            name: Some(part.name.as_str()).filter(|name| !name.is_empty()),
+            media_type: Some(&part.media_type),
+        };
+        let read = (self.read)(job, &limits);
+        let read = read.and_then(|file| limits.check_markdown(&file.markdown).map(|()| file));
+        match read {
+            Ok(file) => self.section(&one_line(&part.name, MAXIMUM_VALUE), file, depth),
+            Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
+            Err(error) => {
+                self.limits.check_time()?;
+                self.not_read.push(format!("{name}: {error}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn calendar(&mut self, name: &str, text: &str, depth: usize) {
+        match calendar::read(text, &|text| escaped(text)) {
+            Some(calendar) => {
+                let file = Converted {
+                    markdown: calendar.markdown,
+                    title: calendar.summary,
+                    ..Converted::default()
+                };
+                self.section(name, file, depth);
+            }
+            None => self
+                .not_read
+                .push(format!("{name}: a calendar without appointments")),
+        }
+    }
+
+    /// Whether a part is the picture that the body may show by its id.
+    fn is_shown(&self, part: &Part) -> bool {
+        let link = self.pictures.get(picture_id(part));
+        let number = link.and_then(|link| link.strip_prefix("embedded:")?.parse::<usize>().ok());
+        let file = number.and_then(|number| self.embedded.files.get(number));
+        let Content::Bytes(bytes) = &part.content else {
+            return false;
+        };
+        file.is_some_and(|file| file.bytes == *bytes)
+    }
+
+    /// Whether a file is read that the text does not show already.
+    fn is_wanted(&self, part: &Part) -> bool {
+        let is_shown = self.is_shown(part);
+        self.limits.attachments > 0 && !is_shown && is_for_readers(part)
+    }
+
+    fn section(&mut self, name: &str, file: Converted, depth: usize) {
+        let mut hasher = DefaultHasher::new();
+        file.markdown.hash(&mut hasher);
+        if file.markdown.trim().is_empty() || !self.read_texts.insert(hasher.finish()) {
+            return;
+        }
+        let below = file.metadata.get(NOT_READ);
+        self.not_read
+            .extend(below.map(|below| format!("in {name}: {below}")));
+        let level = (depth + 2).min(6);
+        let title = file.title.clone().filter(|_| name.is_empty());
+        let title = title.unwrap_or_else(|| name.to_owned());
+        let (images, embedded) = (&mut self.images, &mut self.embedded);
+        let text = as_section(file, level, images, embedded);
+        if !title.is_empty() {
+            self.push(&format!("{} {}", "#".repeat(level), escaped(&title)));
+        }
+        self.push(&text);
+    }
+}
+
+/// An attachment in the list of them: its name, kind and size.
+fn attachment_item(part: &Part, size: usize) -> String {
+    let name = if part.name.is_empty() {
+        "…"
+    } else {
+        &part.name
+    };
+    let size = if size == 0 {
+        String::new()
+    } else {
+        format!(", {size} bytes")
+    };
+    format!(
+        "- {} ({}{size})",
+        escaped(&one_line(name, MAXIMUM_VALUE)),
+        part.media_type
+    )
+}
+
 /// Says in the metadata which attachments were not read.
 pub(crate) fn note_unread(metadata: &mut BTreeMap<String, String>, reasons: &[String]) {
     let Some((named, rest)) = reasons.split_at_checked(reasons.len().min(MOST_NAMED)) else {
@@ -52,7 +220,7 @@ pub(crate) fn note_unread(metadata: &mut BTreeMap<String, String>, reasons: &[St
 }
 
 /// Whether a part is a calendar, which readers want wherever it stands.
-pub(super) fn is_calendar(part: &Part) -> bool {
+fn is_calendar(part: &Part) -> bool {
     let is_named = part.name.to_lowercase().ends_with(".ics");
     is_named
         || matches!(
@@ -62,7 +230,7 @@ pub(super) fn is_calendar(part: &Part) -> bool {
 }
 
 /// Whether a part is a picture, by its bytes too: senders call things what they are not.
-pub(super) fn is_picture(part: &Part) -> bool {
+fn is_picture(part: &Part) -> bool {
     let Content::Bytes(bytes) = &part.content else {
         return false;
     };
@@ -72,13 +240,13 @@ pub(super) fn is_picture(part: &Part) -> bool {
 }
 
 /// Whether a part is a signed message in an envelope that is not opened.
-pub(super) fn is_envelope(part: &Part) -> bool {
+fn is_envelope(part: &Part) -> bool {
     part.media_type.ends_with("pkcs7-mime")
 }
 
 /// Whether a part is a file that somebody attached for somebody to read. What a page or a body is
 /// made of has an id or an address instead.
-pub(super) fn is_for_readers(part: &Part) -> bool {
+fn is_for_readers(part: &Part) -> bool {
     let is_file = part.is_attachment || !part.name.is_empty();
     let is_of_page = part.header("content-location").trim().is_empty();
     let media_type = part.media_type.as_str();
@@ -90,7 +258,7 @@ pub(super) fn is_for_readers(part: &Part) -> bool {
 
 /// Markdown of a file as a section of the message's: its highest headings one below `level`, its
 /// images, whose files are taken over, after those that are there.
-pub(super) fn as_section(
+fn as_section(
     file: Converted,
     level: usize,
     images: &mut Vec<ImageLink>,
@@ -151,23 +319,30 @@ fn taken_over(
 fn renumbered(line: &str, numbers: &[Option<usize>]) -> String {
     const MARK: &str = "](image:";
     let mut parts = line.split(MARK);
-    let mut result = parts.next().unwrap_or_default().to_owned();
+    let mut result = String::with_capacity(line.len());
+    let mut text = parts.next().unwrap_or_default();
     for part in parts {
         let digits = part.bytes().take_while(u8::is_ascii_digit).count();
         let (number, rest) = part.split_at(digits);
         let known = number.parse().ok().and_then(|at: usize| numbers.get(at));
-        match (known, result.rfind("![")) {
-            (Some(Some(number)), _) => result.push_str(&format!("{MARK}{number}{rest}")),
-            // A number that is none of the file's would be that of another picture.
-            (_, Some(start)) if !number.is_empty() => {
-                let (before, from) = result.split_at(start);
-                let words = from.strip_prefix("![").unwrap_or(from);
-                let rest = rest.strip_prefix(')').unwrap_or(rest);
-                result = format!("{before}{words}{rest}");
+        let words = text.rsplit_once("![").filter(|_| !number.is_empty());
+        text = match (known, words) {
+            (Some(Some(number)), _) => {
+                result.push_str(&format!("{text}{MARK}{number}"));
+                rest
             }
-            _ => result.push_str(&format!("{MARK}{part}")),
-        }
+            // A number that is none of the file's would be that of another picture.
+            (_, Some((before, words))) => {
+                result.extend([before, words]);
+                rest.strip_prefix(')').unwrap_or(rest)
+            }
+            _ => {
+                result.extend([text, MARK, number]);
+                rest
+            }
+        };
     }
+    result.push_str(text);
     result
 }
 

@@ -13,7 +13,6 @@ mod outlook;
 mod transfer;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use tributary_schemas::{Error, ErrorKind, ImageLink, Result};
 
@@ -21,7 +20,7 @@ pub use self::attachments::READ as ATTACHMENTS_READ;
 pub(crate) use self::attachments::{ReadFile, note_unread};
 use self::mime::{Content, Part};
 use crate::config::MailConfig;
-use crate::document::{Converted, Job};
+use crate::document::Converted;
 use crate::embedded::Embedded;
 use crate::escape::escaped;
 use crate::limits::Limits;
@@ -306,174 +305,12 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Keeps and lists an attached file; its number, where there is room for it.
-    fn keep(&mut self, part: &Part) -> Option<usize> {
-        let (Content::Message(_, bytes) | Content::Bytes(bytes)) = &part.content else {
-            return None;
-        };
-        let is_shown = self.is_shown(part);
-        if is_shown && (part.name.is_empty() || !part.is_attachment) {
-            // It is a picture of the text.
-            return None;
-        }
-        self.listed.push(attachment_item(part, bytes.len()));
-        if is_shown || bytes.is_empty() {
-            return None;
-        }
-        let bytes = bytes.clone();
-        self.embedded.add(&part.name, &part.media_type, bytes)
-    }
-
-    /// An attached picture: it is read with those of the text, below the place where it is shown.
-    fn picture(&mut self, part: &Part, number: Option<usize>) {
-        let is_wanted = attachments::is_picture(part) && self.is_wanted(part);
-        let Some(number) = number.filter(|_| is_wanted) else {
-            return;
-        };
-        let alt = one_line(&part.name, MAXIMUM_VALUE);
-        self.push(&format!(
-            "![{}](image:{})",
-            escaped(&alt),
-            self.images.len()
-        ));
-        self.images.push(ImageLink {
-            link: format!("embedded:{number}"),
-            alt,
-        });
-    }
-
-    /// The text of an attached file as a section. What cannot be read is said in the metadata.
-    fn file(&mut self, part: &Part, depth: usize) -> Result<()> {
-        let Content::Bytes(bytes) = &part.content else {
-            return Ok(());
-        };
-        let name = match one_line(&part.name, MAXIMUM_VALUE) {
-            name if name.is_empty() => format!("({})", part.media_type),
-            name => name,
-        };
-        if self.limits.attachments > 0 && attachments::is_calendar(part) {
-            self.calendar(&name, &part.text(bytes), depth);
-            return Ok(());
-        }
-        if attachments::is_picture(part) || !self.is_wanted(part) {
-            return Ok(());
-        }
-        if bytes.is_empty() || attachments::is_envelope(part) {
-            let why = match bytes.is_empty() {
-                true => "it is empty",
-                false => "a signed message (S/MIME) that is not unpacked",
-            };
-            self.not_read.push(format!("{name}: {why}"));
-            return Ok(());
-        }
-        self.files += 1;
-        if let Some(watch) = self.limits.watch {
-            if watch.left_out.contains(&self.files) {
-                self.not_read
-                    .push(format!("{name}: its converter did not survive it"));
-                return Ok(());
-            }
-            (watch.begins)(self.files)?;
-        }
-        let written = self.markdown.len() as u64;
-        let left = self.limits.maximum_markdown_bytes.saturating_sub(written);
-        let limits = self.limits.of_attachment(left);
-        let job = Job {
-            bytes,
-            name: Some(part.name.as_str()).filter(|name| !name.is_empty()),
-            media_type: Some(&part.media_type),
-        };
-        let read = (self.read)(job, &limits);
-        let read = read.and_then(|file| limits.check_markdown(&file.markdown).map(|()| file));
-        match read {
-            Ok(file) => self.section(&one_line(&part.name, MAXIMUM_VALUE), file, depth),
-            Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
-            Err(error) => {
-                self.limits.check_time()?;
-                self.not_read.push(format!("{name}: {error}"));
-            }
-        }
-        Ok(())
-    }
-
-    fn calendar(&mut self, name: &str, text: &str, depth: usize) {
-        match calendar::read(text, &|text| escaped(text)) {
-            Some(calendar) => {
-                let file = Converted {
-                    markdown: calendar.markdown,
-                    title: calendar.summary,
-                    ..Converted::default()
-                };
-                self.section(name, file, depth);
-            }
-            None => self
-                .not_read
-                .push(format!("{name}: a calendar without appointments")),
-        }
-    }
-
-    /// Whether a part is the picture that the body may show by its id.
-    fn is_shown(&self, part: &Part) -> bool {
-        let link = self.pictures.get(picture_id(part));
-        let number = link.and_then(|link| link.strip_prefix("embedded:")?.parse::<usize>().ok());
-        let file = number.and_then(|number| self.embedded.files.get(number));
-        let Content::Bytes(bytes) = &part.content else {
-            return false;
-        };
-        file.is_some_and(|file| file.bytes == *bytes)
-    }
-
-    /// Whether a file is read that the text does not show already.
-    fn is_wanted(&self, part: &Part) -> bool {
-        let is_shown = self.is_shown(part);
-        self.limits.attachments > 0 && !is_shown && attachments::is_for_readers(part)
-    }
-
-    fn section(&mut self, name: &str, file: Converted, depth: usize) {
-        let mut hasher = DefaultHasher::new();
-        file.markdown.hash(&mut hasher);
-        if file.markdown.trim().is_empty() || !self.read_texts.insert(hasher.finish()) {
-            return;
-        }
-        let below = file.metadata.get(attachments::NOT_READ);
-        self.not_read
-            .extend(below.map(|below| format!("in {name}: {below}")));
-        let level = (depth + 2).min(6);
-        let title = file.title.clone().filter(|_| name.is_empty());
-        let title = title.unwrap_or_else(|| name.to_owned());
-        let (images, embedded) = (&mut self.images, &mut self.embedded);
-        let text = attachments::as_section(file, level, images, embedded);
-        if !title.is_empty() {
-            self.push(&format!("{} {}", "#".repeat(level), escaped(&title)));
-        }
-        self.push(&text);
-    }
-
     fn list_attachments(&mut self) {
         if !self.listed.is_empty() {
             let list = std::mem::take(&mut self.listed).join("\n");
             self.push(&format!("**Attachments**:\n\n{list}"));
         }
     }
-}
-
-/// An attachment in the list of them: its name, kind and size.
-fn attachment_item(part: &Part, size: usize) -> String {
-    let name = if part.name.is_empty() {
-        "…"
-    } else {
-        &part.name
-    };
-    let size = if size == 0 {
-        String::new()
-    } else {
-        format!(", {size} bytes")
-    };
-    format!(
-        "- {} ({}{size})",
-        escaped(&one_line(name, MAXIMUM_VALUE)),
-        part.media_type
-    )
 }
 
 /// What the body calls a picture: its content id, or in saved pages its address.

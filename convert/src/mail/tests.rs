@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::*;
 use crate::config::{Config, MailConfig};
+use crate::document::Job;
 use crate::hostile::withstands;
 
 const MESSAGE: &str = "Received: from x\r
