@@ -83,12 +83,18 @@ impl Writer<'_> {
         let Content::Bytes(bytes) = &part.content else {
             return Ok(());
         };
-        let name = match one_line(&part.name, MAXIMUM_VALUE) {
-            name if name.is_empty() => format!("({})", part.media_type),
-            name => name,
+        let title = one_line(&part.name, MAXIMUM_VALUE);
+        let name = match title.is_empty() {
+            true => format!("({})", part.media_type),
+            false => title.clone(),
         };
         if self.limits.attachments > 0 && is_calendar(part) {
-            self.calendar(&name, &part.text(bytes), depth);
+            match calendar::read(&part.text(bytes), &|text| escaped(text)) {
+                Some(calendar) => self.section(&title, calendar, depth),
+                None => self
+                    .not_read
+                    .push(format!("{name}: a calendar without appointments")),
+            }
             return Ok(());
         }
         if is_picture(part) || !self.is_wanted(part) {
@@ -122,7 +128,7 @@ impl Writer<'_> {
         let read = (self.read)(job, &limits);
         let read = read.and_then(|file| limits.check_markdown(&file.markdown).map(|()| file));
         match read {
-            Ok(file) => self.section(&one_line(&part.name, MAXIMUM_VALUE), file, depth),
+            Ok(file) => self.section(&title, file, depth),
             Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
             Err(error) => {
                 self.limits.check_time()?;
@@ -130,22 +136,6 @@ impl Writer<'_> {
             }
         }
         Ok(())
-    }
-
-    fn calendar(&mut self, name: &str, text: &str, depth: usize) {
-        match calendar::read(text, &|text| escaped(text)) {
-            Some(calendar) => {
-                let file = Converted {
-                    markdown: calendar.markdown,
-                    title: calendar.summary,
-                    ..Converted::default()
-                };
-                self.section(name, file, depth);
-            }
-            None => self
-                .not_read
-                .push(format!("{name}: a calendar without appointments")),
-        }
     }
 
     /// Whether a part is the picture that the body may show by its id.
@@ -165,6 +155,7 @@ impl Writer<'_> {
         self.limits.attachments > 0 && !is_shown && is_for_readers(part)
     }
 
+    /// Writes a file below its name, or below its own title where it has none.
     fn section(&mut self, name: &str, file: Converted, depth: usize) {
         let mut hasher = DefaultHasher::new();
         file.markdown.hash(&mut hasher);

@@ -1,6 +1,8 @@
 //! Appointments (iCalendar, RFC 5545) that messages carry: what, when, where and who, as a list and
 //! the description below.
 
+use crate::document::Converted;
+
 /// Components that are read; what is nested in them (alarms) is not.
 const READ: [&str; 3] = ["VEVENT", "VTODO", "VJOURNAL"];
 /// Appointments of one calendar that are written.
@@ -18,13 +20,6 @@ const SHOWN: [(&str, &str); 7] = [
     ("ORGANIZER", "Organizer"),
 ];
 
-/// A calendar as Markdown.
-pub(super) struct Calendar {
-    pub markdown: String,
-    /// What the first appointment is about.
-    pub summary: Option<String>,
-}
-
 /// A property: its name, its parameters and its value.
 struct Property<'l> {
     name: String,
@@ -32,8 +27,9 @@ struct Property<'l> {
     value: &'l str,
 }
 
-/// Reads a calendar; `escaped` makes text of it Markdown. `None` if it has no appointment.
-pub(super) fn read(text: &str, escaped: &dyn Fn(&str) -> String) -> Option<Calendar> {
+/// Reads a calendar, whose title is what its first appointment is about; `escaped` makes text of it
+/// Markdown. `None` if it has no appointment.
+pub(super) fn read(text: &str, escaped: &dyn Fn(&str) -> String) -> Option<Converted> {
     let unfolded = text
         .replace("\r\n", "\n")
         .replace("\n ", "")
@@ -64,12 +60,16 @@ pub(super) fn read(text: &str, escaped: &dyn Fn(&str) -> String) -> Option<Calen
         .map(|appointment| written(appointment, escaped))
         .filter(|text| !text.is_empty())
         .collect();
-    let summary = appointments.first().and_then(|first| {
+    let title = appointments.first().and_then(|first| {
         let summary = first.iter().find(|one| one.name == "SUMMARY")?;
-        Some(plain(summary.value))
+        Some(plain(summary.value).replace('\n', " "))
     });
     let markdown = markdown.join("\n\n");
-    (!markdown.is_empty()).then_some(Calendar { markdown, summary })
+    (!markdown.is_empty()).then_some(Converted {
+        markdown,
+        title,
+        ..Converted::default()
+    })
 }
 
 fn property(line: &str) -> Option<Property<'_>> {
@@ -202,7 +202,7 @@ mod tests {
             "- **Summary**: Budget, second review\n- **Start**: 2026-05-04 10:00 (Europe/Berlin)\n- **End**: 2026-05-04 11:00 UTC\n\
              - **Location**: Room \"K:2\"\n- **Organizer**: Li: W <li@example.com>\n- **Attendees**: a@b.c, d@e.f\n\nAgenda:\n\n1. Kilimanjaro"
         );
-        assert_eq!(calendar.summary.as_deref(), Some("Budget, second review"));
+        assert_eq!(calendar.title.as_deref(), Some("Budget, second review"));
     }
 
     #[test]

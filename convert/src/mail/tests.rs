@@ -387,3 +387,11 @@ fn what_a_mail_hides_is_no_text() {
     let converted = convert_with(message.as_bytes(), &Config::default()).unwrap();
     assert_eq!(converted.markdown, "# s\n\nShown.\n\n");
 }
+
+#[test]
+fn an_invitation_without_a_name_is_called_by_what_it_is_about() {
+    let message = "Subject: s\nContent-Type: multipart/alternative; boundary=x\n\n--x\nContent-Type: text/plain\n\nPlease come.\n--x\nContent-Type: text/calendar; method=REQUEST\n\nBEGIN:VEVENT\nSUMMARY:Budget\nDTSTART:20260504T100000Z\nEND:VEVENT\n--x--\n";
+    let converted = convert_with(message.as_bytes(), &Config::default()).unwrap();
+    let end = "## Budget\n\n- **Summary**: Budget\n- **Start**: 2026-05-04 10:00 UTC\n\n";
+    assert!(converted.markdown.ends_with(end), "{}", converted.markdown);
+}
