@@ -25,6 +25,9 @@ const ALIGNED_SHARE: f32 = 0.6;
 /// The same for pieces that are no prose.
 const ALIGNED_PIECES: f32 = 0.25;
 
+/// Fewest lines of a column whose lines are short, beside one of prose.
+const MINIMUM_SHORT_LINES: usize = 6;
+
 /// Most places that are tried for a gutter, and how deep regions are cut.
 const MAXIMUM_CANDIDATES: usize = 60;
 const MAXIMUM_DEPTH: u8 = 20;
@@ -222,12 +225,17 @@ fn score(run: &[Item], right: f32, gutters: Gutters) -> Option<f32> {
     let lines = left_side.baselines.len().min(right_side.baselines.len());
     let aligned = left_side.aligned_share(&right_side);
     let is_prose = left_side.is_prose() && right_side.is_prose();
-    let minimum = if is_prose && aligned < ALIGNED_SHARE {
-        2
-    } else {
-        3
+    let minimum = match (is_prose, aligned < ALIGNED_SHARE) {
+        (true, true) => 2,
+        _ => 3,
     };
-    if lines < minimum || (!is_prose && (gutters == Gutters::Narrow || aligned >= ALIGNED_PIECES)) {
+    let most_aligned = match left_side.is_prose() || right_side.is_prose() {
+        _ if is_prose => f32::INFINITY,
+        // Short lines beside full ones: headings and the last lines of paragraphs.
+        true if lines >= MINIMUM_SHORT_LINES => ALIGNED_SHARE,
+        _ => ALIGNED_PIECES,
+    };
+    if lines < minimum || aligned >= most_aligned || (!is_prose && gutters == Gutters::Narrow) {
         return None;
     }
     let width = (right - left_side.right).max(0.0);
@@ -360,6 +368,21 @@ mod tests {
                 "tt", "l0", "l1", "l2", "l3", "l4", "r0", "r1", "r2", "r3", "r4"
             ]
         );
+    }
+
+    #[test]
+    fn short_lines_beside_prose_are_a_column_of_their_own() {
+        let beside = |step: f32| {
+            let mut items: Vec<Item> = (0_u8..7)
+                .map(|row| text("1.8.4 Response", 0.0, 40.0 + step * f32::from(row)))
+                .collect();
+            let line = |row: u8| text(&"r".repeat(40), 200.0, 40.0 + 12.0 * f32::from(row));
+            items.extend((0..14).map(line));
+            order(items).len()
+        };
+        assert_eq!(beside(29.0), 2);
+        // Each beside a line of the other side: a term and what it means.
+        assert_eq!(beside(24.0), 1);
     }
 
     #[test]
