@@ -14,22 +14,34 @@ const SHORT_WORD: usize = 8;
 /// How far apart the baselines of one line are, in points.
 const SAME_LINE: f32 = 3.0;
 
-/// Whether the lines of what would be one row are several: two have text in nearly all columns, or
-/// a column has figures, or short words, below each other. `cells` has the pieces of each column.
-pub(super) fn are_several(cells: &[Vec<&Segment>]) -> bool {
-    is_grid(cells) || cells.iter().any(|cell| is_column_of_values(cell))
+/// Width of a space, in sizes of the letters, and by how much the room is known, in points.
+const SPACE: f32 = 0.25;
+const SLACK: f32 = 1.0;
+
+/// What would be a cell.
+pub(super) struct Cell<'a> {
+    pub pieces: Vec<&'a Segment>,
+    /// Width that its column has for text, in points.
+    pub room: f32,
 }
 
-fn is_grid(cells: &[Vec<&Segment>]) -> bool {
+/// Whether the lines of what would be one row are several: two have text in nearly all columns, or
+/// a column has figures, or short words that would have had room beside each other, below each
+/// other.
+pub(super) fn are_several(cells: &[Cell]) -> bool {
+    is_grid(cells) || cells.iter().any(is_column_of_values)
+}
+
+fn is_grid(cells: &[Cell]) -> bool {
     if cells.len() < GRID_COLUMNS {
         return false;
     }
     let needed = (GRID_SHARE * cells.len() as f32).ceil() as usize;
-    let tallest = cells.iter().max_by_key(|cell| cell.len());
-    let baselines = lines_of(tallest.map_or(&[], Vec::as_slice));
+    let tallest = cells.iter().max_by_key(|cell| cell.pieces.len());
+    let baselines = tallest.map_or_else(Vec::new, |cell| lines_of(&cell.pieces));
     let is_full = |baseline: &&f32| {
-        let has_text = |cell: &&Vec<&Segment>| {
-            let mut pieces = cell.iter();
+        let has_text = |cell: &&Cell| {
+            let mut pieces = cell.pieces.iter();
             pieces.any(|piece| (piece.baseline - **baseline).abs() < SAME_LINE)
         };
         cells.iter().filter(has_text).count() >= needed
@@ -45,10 +57,28 @@ fn lines_of(cell: &[&Segment]) -> Vec<f32> {
     baselines
 }
 
-fn is_column_of_values(cell: &[&Segment]) -> bool {
-    let lines = lines_of(cell).len();
-    let are_all = |is_so: fn(&str) -> bool| cell.iter().all(|piece| is_so(piece.text.trim()));
-    (lines >= FIGURES && are_all(is_figure)) || (lines >= WORDS && are_all(is_short_word))
+fn is_column_of_values(cell: &Cell) -> bool {
+    let lines = lines_of(&cell.pieces).len();
+    let are_all = |is_so: fn(&str) -> bool| {
+        let mut pieces = cell.pieces.iter();
+        pieces.all(|piece| is_so(piece.text.trim()))
+    };
+    (lines >= FIGURES && are_all(is_figure))
+        || (lines >= WORDS && are_all(is_short_word) && !is_broken(cell))
+}
+
+/// Whether each line was broken because the next word had no room.
+fn is_broken(cell: &Cell) -> bool {
+    let mut pieces = cell.pieces.clone();
+    pieces.sort_by(|one, other| one.baseline.total_cmp(&other.baseline));
+    let is_full = |pair: &[&Segment]| match pair {
+        [above, below] => {
+            let wanted = above.area.width() + SPACE * above.size + below.area.width();
+            wanted > cell.room - SLACK
+        }
+        _ => true,
+    };
+    pieces.windows(2).all(is_full)
 }
 
 fn is_figure(text: &str) -> bool {
@@ -71,14 +101,23 @@ mod tests {
         lines.map(place).collect()
     }
 
-    fn several(columns: &[&[&str]]) -> bool {
+    fn several_in(room: f32, columns: &[&[&str]]) -> bool {
         let lefts = (0_u8..).map(|at| 100.0 * f32::from(at));
         let cells: Vec<Vec<Segment>> = lefts
             .zip(columns)
             .map(|(left, lines)| column(left, lines))
             .collect();
-        let cells: Vec<Vec<&Segment>> = cells.iter().map(|cell| cell.iter().collect()).collect();
+        let cells: Vec<Cell> = cells.iter().map(|cell| whole(cell, room)).collect();
         are_several(&cells)
+    }
+
+    fn whole(pieces: &[Segment], room: f32) -> Cell<'_> {
+        let pieces = pieces.iter().collect();
+        Cell { pieces, room }
+    }
+
+    fn several(columns: &[&[&str]]) -> bool {
+        several_in(100.0, columns)
     }
 
     #[test]
@@ -102,5 +141,8 @@ mod tests {
             &["88.92"],
         ]));
         assert!(!several(&[&["参数", "1"], &["12", "34"]]));
+        let narrow: &[&[&str]] = &[&["Each", "station", "band", "power"], &["88.92"]];
+        assert!(!several_in(42.0, narrow));
+        assert!(several_in(80.0, narrow));
     }
 }

@@ -1,6 +1,10 @@
 //! Tables whose rows are parted by drawn lines and whose columns are not: the text between lines of
 //! one width, one above the other, in columns that no run of text crosses.
 
+mod head;
+
+use std::ops::Range;
+
 use super::cuts;
 use super::geometry::Area;
 use super::lines;
@@ -80,7 +84,7 @@ pub(super) fn take(segments: Vec<Segment>, rules: &Rules) -> Parted {
     }
     for stack in stacks(&rules.horizontal, &parted.rest) {
         let rest = std::mem::take(&mut parted.rest);
-        let edges = with_head(&stack, &rest);
+        let edges = head::with_head(&stack, &rest);
         let (left, right) = (stack_left(&stack), stack_right(&stack));
         let (top, bottom) = (
             edges.first().copied().unwrap_or_default(),
@@ -103,7 +107,7 @@ pub(super) fn take(segments: Vec<Segment>, rules: &Rules) -> Parted {
             |segment: &Segment| around.contains(segment.area.centre(), segment.area.middle());
         let (inside, outside): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_inside);
         parted.rest = outside;
-        match between_rules(&inside, &edges).or_else(|| table(&inside, &edges)) {
+        match between_rules(&inside, &edges).or_else(|| table(&inside, &edges, left..right)) {
             Some(rows) => parted.tables.push(Table {
                 area,
                 rows,
@@ -205,45 +209,6 @@ fn is_row(above: &Rule, below: &Rule, segments: &[Segment]) -> bool {
         && inside.iter().all(|segment| segment.area.width() <= widest)
 }
 
-/// Heights of the lines, and above them that of the head of the table where no line is drawn: the
-/// lowest text above the first line, if it stands as near to it as the text of the first row to the
-/// second.
-fn with_head(stack: &[Rule], segments: &[Segment]) -> Vec<f32> {
-    let mut edges: Vec<f32> = stack.iter().map(|rule| rule.at).collect();
-    let (left, right) = (stack_left(stack), stack_right(stack));
-    let (Some(first), Some(second)) = (edges.first().copied(), edges.get(1).copied()) else {
-        return edges;
-    };
-    let is_between = |segment: &&Segment, top: f32, bottom: f32| {
-        let area = segment.area;
-        (left - SAME_END..right + SAME_END).contains(&area.centre())
-            && (top..bottom).contains(&area.middle())
-    };
-    let row = segments
-        .iter()
-        .filter(|segment| is_between(segment, first, second))
-        .map(|segment| segment.area);
-    let Some(row) = Area::around(row) else {
-        return edges;
-    };
-    let space = (second - row.bottom).max(0.0) + 0.5 * row.height();
-    let head: Vec<&Segment> = segments
-        .iter()
-        .filter(|segment| is_between(segment, first - space - row.height(), first))
-        .collect();
-    let lowest = head.iter().map(|segment| segment.area.bottom);
-    let lowest = lowest.fold(f32::MIN, f32::max);
-    let is_near = first - lowest <= space;
-    let of_last_line = head
-        .iter()
-        .filter(|segment| segment.area.bottom > lowest - 2.0);
-    let last_line = Area::around(of_last_line.clone().map(|segment| segment.area));
-    if let Some(line) = last_line.filter(|_| is_near && of_last_line.count() >= 2) {
-        edges.insert(0, line.top - 1.0);
-    }
-    edges
-}
-
 /// The rows of cells where a band between two lines has several.
 fn between_rules(segments: &[Segment], edges: &[f32]) -> Option<Vec<Vec<String>>> {
     let pieces = pieces(segments);
@@ -259,7 +224,7 @@ fn pieces(segments: &[Segment]) -> Vec<Segment> {
 }
 
 /// The rows of cells between the edges; `None` if the text has no columns, or too little in them.
-fn table(segments: &[Segment], edges: &[f32]) -> Option<Vec<Vec<String>>> {
+fn table(segments: &[Segment], edges: &[f32], width: Range<f32>) -> Option<Vec<Vec<String>>> {
     let pieces = pieces(segments);
     let columns = columns(&pieces)?;
     let bands: Vec<Vec<Segment>> = edges
@@ -269,7 +234,11 @@ fn table(segments: &[Segment], edges: &[f32]) -> Option<Vec<Vec<String>>> {
         .collect();
     let columns = without_spaces(columns, &bands);
     let lines: usize = bands.iter().map(|band| full_lines(band, &columns)).sum();
-    let are_rows = |band: &Vec<Segment>| own_rows::are_several(&in_columns(band, &columns));
+    let rooms = rooms(&columns, width);
+    let are_rows = |band: &Vec<Segment>| {
+        let cells: Vec<own_rows::Cell> = in_columns(band, &columns, &rooms);
+        own_rows::are_several(&cells)
+    };
     if columns.len() < 2
         || bands.len() < 2
         || lines > bands.len() * MAXIMUM_LINES
@@ -284,14 +253,28 @@ fn table(segments: &[Segment], edges: &[f32]) -> Option<Vec<Vec<String>>> {
     (full * 100 >= rows.len() * MINIMUM_FULL_PERCENT).then_some(rows)
 }
 
-/// The pieces of each column that has text.
-fn in_columns<'a>(band: &'a [Segment], columns: &[f32]) -> Vec<Vec<&'a Segment>> {
-    let of = |at: usize| {
+/// How wide the text of each column may be: cells have as much room before and behind their text as
+/// the first one before it.
+fn rooms(columns: &[f32], width: Range<f32>) -> Vec<f32> {
+    let first = columns.first().copied().unwrap_or(width.start);
+    let padding = (first - width.start).max(0.0);
+    let ends = columns.iter().skip(1).map(|next| next - padding);
+    let ends = ends.chain([width.end]);
+    let room = |(left, end): (&f32, f32)| end - padding - left;
+    columns.iter().zip(ends).map(room).collect()
+}
+
+/// The cells of a row that have text.
+fn in_columns<'a>(band: &'a [Segment], columns: &[f32], rooms: &[f32]) -> Vec<own_rows::Cell<'a>> {
+    let of = |(at, room): (usize, &f32)| {
         let own = band.iter().filter(|piece| home(columns, piece) == at);
-        own.collect::<Vec<_>>()
+        own_rows::Cell {
+            pieces: own.collect(),
+            room: *room,
+        }
     };
-    let cells = (0..columns.len()).map(of);
-    cells.filter(|cell| !cell.is_empty()).collect()
+    let cells = rooms.iter().enumerate().map(of);
+    cells.filter(|cell| !cell.pieces.is_empty()).collect()
 }
 
 /// Lines of a row that have text in two columns.
@@ -427,6 +410,39 @@ mod tests {
         assert_eq!(rows, wanted);
         assert_eq!(found.rest.len(), 1);
         assert!(take(segments, &rules(&[18.0, 50.0])).tables.is_empty());
+    }
+
+    #[test]
+    fn heads_and_words_that_wrap_in_narrow_columns_are_one_row() {
+        let segments = vec![
+            text_at("The first", 5.0, 0.0),
+            text_at("value of it", 5.0, 12.0),
+            text_at("Unit", 100.0, 6.0),
+            text_at("gain", 5.0, 52.0),
+            text_at("Each", 260.0, 34.0),
+            text_at("station", 260.0, 46.0),
+            text_at("band", 260.0, 58.0),
+            text_at("power", 260.0, 70.0),
+            text_at("dB", 100.0, 52.0),
+            text_at("noise", 5.0, 92.0),
+            text_at("dB", 100.0, 92.0),
+            text_at("loss", 5.0, 112.0),
+            text_at("%", 100.0, 112.0),
+            text_at("Of", 260.0, 112.0),
+        ];
+        let found = take(segments, &rules(&[18.0, 76.0, 98.0, 118.0]));
+        let rows: Vec<_> = found
+            .tables
+            .into_iter()
+            .flat_map(|table| table.rows)
+            .collect();
+        let wanted = [
+            ["The first value of it", "Unit", ""],
+            ["gain", "dB", "Each station band power"],
+            ["noise", "dB", ""],
+            ["loss", "%", "Of"],
+        ];
+        assert_eq!(rows, wanted);
     }
 
     #[test]

@@ -147,8 +147,11 @@ fn is_counted(texts: &[String]) -> bool {
 }
 
 fn are_several(row: &[Cell]) -> bool {
-    let cells: Vec<Vec<&Segment>> = row.iter().map(|cell| cell.lines.clone()).collect();
-    own_rows::are_several(&cells)
+    let cells = row.iter().map(|cell| own_rows::Cell {
+        pieces: cell.lines.clone(),
+        room: f32::MAX,
+    });
+    own_rows::are_several(&cells.collect::<Vec<_>>())
 }
 
 /// Whether cells are signs of source code, or begin with them.
