@@ -9,11 +9,11 @@ use crate::escape::is_wide;
 /// Narrowest gap that is noted, in sizes of the letters; a usual space is narrower.
 pub(super) const NARROWEST: f32 = 0.5;
 
-/// Rows above and below that decide on a cut, those of them that must have a piece or a cut there, and how
-/// exactly, in points.
+/// Rows above and below of which two must have a piece or a cut where one is cut, how exactly in
+/// points, and at how many places a single neighbour must.
 const CUT_ROWS: usize = 5;
-const MINIMUM_CUT_ROWS: usize = 2;
 const SAME_CUT: f32 = 1.5;
+const TWIN_PLACES: usize = 4;
 
 /// Gap between the sign of an item and its text from which the two may be parted, in sizes.
 const FAR_SIGN: f32 = 1.0;
@@ -169,21 +169,40 @@ fn between(segment: &Segment, start: &Cut, end: &Cut) -> Option<Segment> {
     })
 }
 
+/// Where pieces of a row begin, or would if it were parted.
+fn places(row: &[Segment]) -> impl Iterator<Item = f32> {
+    let of = |piece: &Segment| {
+        let cuts: Vec<f32> = piece.cuts.iter().map(|cut| cut.right).collect();
+        [piece.area.left].into_iter().chain(cuts)
+    };
+    row.iter().flat_map(of)
+}
+
+fn begins(row: &[Segment], x: f32) -> bool {
+    places(row).any(|place| (place - x).abs() < SAME_CUT)
+}
+
+/// Whether two rows begin at so many places that this is no accident.
+fn are_twins(one: Option<&Vec<Segment>>, other: Option<&Vec<Segment>>) -> bool {
+    let (Some(one), Some(other)) = (one, other) else {
+        return false;
+    };
+    let common = places(one).filter(|place| begins(other, *place));
+    common.count() >= TWIN_PLACES
+}
+
 /// The rows with their runs of text parted at gaps below or above which other rows begin a piece.
 pub(super) fn with_cuts(rows: &[Vec<Segment>]) -> Vec<Vec<Segment>> {
-    let begins = |row: &Vec<Segment>, x: f32| {
-        let starts = row.iter().map(|piece| piece.area.left);
-        let cuts = row
-            .iter()
-            .flat_map(|piece| &piece.cuts)
-            .map(|cut| cut.right);
-        starts.chain(cuts).any(|start| (start - x).abs() < SAME_CUT)
-    };
     let is_supported = |at: usize, x: f32| {
         let first = at.saturating_sub(CUT_ROWS);
         let around = rows.iter().enumerate().skip(first).take(2 * CUT_ROWS + 1);
-        let beginning = around.filter(|(other, row)| *other != at && begins(row, x));
-        beginning.count() >= MINIMUM_CUT_ROWS
+        let others = around.filter(|(other, row)| *other != at && begins(row, x));
+        let mut others = others.map(|(other, _)| other);
+        match (others.next(), others.next()) {
+            (Some(_), Some(_)) => true,
+            (Some(only), None) => only.abs_diff(at) == 1 && are_twins(rows.get(at), rows.get(only)),
+            _ => false,
+        }
     };
     let cut = |at: usize, piece: &Segment| {
         if piece.cuts.is_empty() {
@@ -234,5 +253,38 @@ mod tests {
             [("name", 0.0, 20.0, true), ("value", 26.0, 50.0, false)]
         );
         assert_eq!(split(&segment, |_| false).len(), 1);
+    }
+
+    /// A run of words of five points a letter with a gap of seven points between them.
+    fn run(words: [&str; 4], baseline: f32) -> Segment {
+        let mut segment = Segment::default();
+        let mut left = 0.0;
+        for word in words {
+            if !segment.text.is_empty() {
+                let so_far = Cut::behind(&segment, segment.area.right, left);
+                segment.cuts.push(so_far);
+                segment.text.push(' ');
+            }
+            segment.text.push_str(word);
+            segment.characters += word.len();
+            segment.area.right = left + 5.0 * word.len() as f32;
+            left = segment.area.right + 7.0;
+        }
+        segment.baseline = baseline;
+        segment
+    }
+
+    #[test]
+    fn two_rows_that_begin_at_many_places_are_parted() {
+        let pieces = |two: [&str; 4]| {
+            let rows = [
+                vec![run(["Kind", "Name", "Old", "New"], 10.0)],
+                vec![run(two, 22.0)],
+            ];
+            let rows = with_cuts(&rows);
+            rows.iter().map(Vec::len).collect::<Vec<_>>()
+        };
+        assert_eq!(pieces(["Main", "Size", "two", "six"]), [4, 4]);
+        assert_eq!(pieces(["Main", "Size", "three", "six"]), [1, 1]);
     }
 }

@@ -7,6 +7,7 @@ use super::characters::{Character, Glyph, Style};
 use super::cuts::{self, Cut};
 use super::direction;
 use super::geometry::Area;
+use super::lists;
 use super::rules::Rules;
 use super::unicode;
 use crate::escape::is_wide;
@@ -270,8 +271,9 @@ impl Builder {
             self.letter_gaps.push(gap);
         }
         let is_in_link = character.link.is_some() && character.link == self.link;
-        // In letters of one width every space is that wide.
-        let can_be_cut = !self.segment.is_right_to_left && !is_in_link && !character.style.is_fixed;
+        // In letters of one width every space is that wide. Chinese fonts call themselves such.
+        let is_fixed = character.style.is_fixed && !is_wide(character.value);
+        let can_be_cut = !self.segment.is_right_to_left && !is_in_link && !is_fixed;
         if can_be_cut && gap > cuts::NARROWEST * character.style.size {
             self.cut(character);
         }
@@ -399,6 +401,10 @@ impl Builder {
             && segment.characters == self.letter_gaps.len() + 1
         {
             segment.text = unspaced(&segment.text, &self.letter_gaps);
+            segment.cuts.clear();
+        }
+        // Dots that lead to a page number stand below each other in any table of contents.
+        if lists::has_leader(&segment.text) {
             segment.cuts.clear();
         }
         segment.size = usual_size(&self.sizes);

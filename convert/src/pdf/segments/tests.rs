@@ -167,3 +167,22 @@ fn small_capitals_are_as_large_as_their_capitals() {
     assert_eq!(size_of("FIRST", |letter| letter != 'F'), Some(10.0));
     assert_eq!(size_of("ab123456", |sign| sign.is_ascii_digit()), Some(7.0));
 }
+
+#[test]
+fn chinese_fonts_of_one_width_are_parted_and_leaders_are_not() {
+    let cuts = |text: &str, is_fixed: bool| {
+        let mut glyphs = glyphs(text, 13.0);
+        for glyph in &mut glyphs {
+            if let Glyph::Drawn(character) = glyph {
+                character.style.is_fixed = is_fixed;
+            }
+        }
+        let segments = build(&glyphs, Some(0), &Rules::default());
+        let cuts = segments.iter().map(|segment| segment.cuts.len());
+        (segments.len(), cuts.sum::<usize>())
+    };
+    assert_eq!(cuts("参数", true), (1, 1));
+    assert_eq!(cuts("ab", true), (1, 0));
+    assert_eq!(cuts("ab....", false), (1, 5));
+    assert_eq!(cuts("ab.....", false), (1, 0));
+}
