@@ -31,6 +31,7 @@ mod links;
 mod lists;
 mod markers;
 mod over_pages;
+mod overlaps;
 mod own_rows;
 mod page_image;
 mod page_text;
@@ -67,7 +68,7 @@ pub use library::{
 };
 
 /// Name and version with PDFium; the version grows with every change of the output.
-pub(crate) const NAME: &str = "pdf/7";
+pub(crate) const NAME: &str = "pdf/8";
 
 /// Name and version where tags told the text of a page at least.
 pub(crate) const TAGGED_NAME: &str = "pdf-tagged/4";

@@ -10,6 +10,7 @@ use super::entries;
 use super::geometry::Turn;
 use super::links;
 use super::markers;
+use super::overlaps;
 use super::rules::{self, Rules};
 use super::segments::{self, Segment};
 use super::structure::{Marks, Structure, Told};
@@ -174,8 +175,9 @@ fn layers(
         } else {
             Rules::default()
         };
-        let segments =
-            markers::with_markers(segments::build(&found.glyphs, quarters, &rules), &rules);
+        let mut segments = segments::build(&found.glyphs, quarters, &rules);
+        overlaps::end_where_others_begin(&mut segments);
+        let segments = markers::with_markers(segments, &rules);
         let (width, height) = turn.size();
         layers.push(Layer {
             segments,
