@@ -10,6 +10,8 @@ mod calendar;
 mod header;
 mod mime;
 mod outlook;
+mod patch;
+mod plain;
 mod transfer;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -28,7 +30,7 @@ use crate::titles::one_line;
 use crate::web::html;
 
 /// Name and version; the version grows with every change of the output.
-pub(crate) const NAME: &str = "mail/5";
+pub(crate) const NAME: &str = "mail/6";
 
 /// Longest header value in characters.
 const MAXIMUM_VALUE: usize = 2000;
@@ -259,7 +261,7 @@ impl Writer<'_> {
                             | "message/delivery-status"
                     ) =>
             {
-                self.push(&plain(&part.text(bytes)));
+                self.push(&plain::markdown(&part.text(bytes)));
                 Ok(())
             }
             _ => {
@@ -328,34 +330,6 @@ fn capital(name: &str) -> String {
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(letters).collect()
     })
-}
-
-/// Plain text: line ends stay, signs of Markdown that would change it are escaped, quotations stay
-/// quotations.
-fn plain(text: &str) -> String {
-    let mut result = String::with_capacity(text.len());
-    let mut quoted = 0;
-    for line in text.replace("\r\n", "\n").split('\n') {
-        let line = line.trim_end();
-        let body = line.trim_start_matches(['>', ' ']);
-        let marks = line.len() - body.len();
-        let quotes = line.get(..marks).unwrap_or_default().matches('>').count();
-        // The line before the signature is a rule, and `#` and `=` are headings, to Markdown.
-        let starts = body.starts_with(['#', '=']) || body.starts_with("--");
-        // Without a blank line, what follows a quotation would belong to it.
-        if quotes < quoted && !body.is_empty() {
-            result.push_str(&"> ".repeat(quotes));
-            result.push('\n');
-        }
-        quoted = quotes;
-        result.extend([
-            "> ".repeat(quotes).as_str(),
-            if starts { "\\" } else { "" },
-            &escaped(body),
-            "\n",
-        ]);
-    }
-    result
 }
 
 #[cfg(test)]
