@@ -86,7 +86,7 @@ impl Hunk {
         while let Some(text) = lines.peek() {
             let [of_old, of_new] = match text.chars().next() {
                 Some('\\') => [0, 0],
-                _ if old + new == 0 => break,
+                _ if (old, new) == (0, 0) => break,
                 // Programs drop the blank of an empty line.
                 Some(' ' | '\t') | None => [1, 1],
                 Some('-') => [1, 0],
@@ -128,6 +128,14 @@ mod tests {
         // Cut short by a reply, or by who wrote it.
         assert_eq!(length_of("diff a b\n@@ -1,9 +1,9 @@\n x\n\nBye"), 3);
         assert_eq!(length_of("diff a b\n@@ -1,9 +1,9 @@\n x\nWhy?"), 3);
+    }
+
+    #[test]
+    fn counts_beyond_the_text_end_with_it() {
+        let most = usize::MAX;
+        let text = format!("--- a\n+++ b\n@@ -1,{most} +1,{most} @@\n x\n-y");
+        assert_eq!(length_of(&text), 5);
+        assert_eq!(length_of("--- a\n@@ -1,99999999999999999999 +1 @@\n-x"), 0);
     }
 
     #[test]
