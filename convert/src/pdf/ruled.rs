@@ -412,12 +412,23 @@ mod tests {
         assert!(take(segments, &rules(&[18.0, 50.0])).tables.is_empty());
     }
 
+    /// A run of text that goes on at `left`.
+    fn close_by(mut segment: Segment, next: &str, left: f32) -> Segment {
+        let right = segment.area.right;
+        segment.cuts.push(cuts::Cut::behind(&segment, right, left));
+        let whole = text_at(next, left, segment.baseline);
+        segment.text = format!("{} {next}", segment.text);
+        segment.characters += whole.characters;
+        segment.area = segment.area.joined(whole.area);
+        segment
+    }
+
     #[test]
     fn heads_and_words_that_wrap_in_narrow_columns_are_one_row() {
         let segments = vec![
             text_at("The first", 5.0, 0.0),
             text_at("value of it", 5.0, 12.0),
-            text_at("Unit", 100.0, 6.0),
+            close_by(text_at("Unit", 100.0, 6.0), "Note", 260.0),
             text_at("gain", 5.0, 52.0),
             text_at("Each", 260.0, 34.0),
             text_at("station", 260.0, 46.0),
@@ -437,7 +448,7 @@ mod tests {
             .flat_map(|table| table.rows)
             .collect();
         let wanted = [
-            ["The first value of it", "Unit", ""],
+            ["The first value of it", "Unit", "Note"],
             ["gain", "dB", "Each station band power"],
             ["noise", "dB", ""],
             ["loss", "%", "Of"],

@@ -1,11 +1,15 @@
 //! The head of a table above its first line.
 
-use super::{Area, Rule, SAME_END, Segment, stack_left, stack_right};
+use super::{Area, Rule, SAME_END, Segment, cuts, stack_left, stack_right};
+use crate::pdf::geometry::SAME_EDGE;
 
 /// Widest room between the lines of a head that wraps, in sizes, and the widest text of one of several
 /// lines, relative to the table.
 const HEAD_STEP: f32 = 0.4;
 const WIDEST_HEAD: f32 = 0.5;
+
+/// Where its first line ends at most above the end of its last one, in sizes.
+const HIGHEST_HEAD: f32 = 4.5;
 
 /// How far apart the ends of the texts of one line are, in points.
 const SAME_LINE: f32 = 2.0;
@@ -25,12 +29,21 @@ pub(super) fn with_head(stack: &[Rule], segments: &[Segment]) -> Vec<f32> {
                 && (top..bottom).contains(&area.middle())
         })
     };
-    let row = between(first, second).map(|segment| segment.area);
-    let Some(row) = Area::around(row) else {
+    let pieces = between(first, second).flat_map(|segment| cuts::split(segment, |_| true));
+    let pieces: Vec<Area> = pieces.map(|piece| piece.area).collect();
+    let Some(row) = Area::around(pieces.iter().copied()) else {
         return edges;
     };
     let space = (second - row.bottom).max(0.0) + 0.5 * row.height();
-    let above = between(first - space - row.height(), first).collect();
+    // What stands close is parted where the cells below begin.
+    let begins = |x: f32| {
+        pieces
+            .iter()
+            .any(|piece| (piece.left - x).abs() < SAME_EDGE)
+    };
+    let above = between(first - space - row.height(), first)
+        .flat_map(|segment| cuts::split(segment, |cut| begins(cut.right)))
+        .collect();
     if let Some(top) = top(above, first - space, right - left) {
         edges.insert(0, top - 1.0);
     }
@@ -39,16 +52,17 @@ pub(super) fn with_head(stack: &[Rule], segments: &[Segment]) -> Vec<f32> {
 
 /// Where the lowest text begins, if it ends at `nearest` or lower and is cells beside each other: all
 /// its lines if none of them is wide, else the last one.
-fn top(mut above: Vec<&Segment>, nearest: f32, width: f32) -> Option<f32> {
+fn top(mut above: Vec<Segment>, nearest: f32, width: f32) -> Option<f32> {
     above.sort_by(|one, other| other.area.bottom.total_cmp(&one.area.bottom));
     let last = above.first().filter(|last| last.area.bottom >= nearest)?;
     let (mut top, lowest) = (last.area.top, last.area.bottom);
-    let goes_on = |piece: &&&Segment| {
-        let is_near = piece.area.bottom > top - HEAD_STEP * piece.size;
+    let goes_on = |piece: &&Segment| {
+        let is_near = piece.area.bottom > top - HEAD_STEP * piece.size
+            && piece.area.bottom > lowest - HIGHEST_HEAD * piece.size;
         top = top.min(piece.area.top);
         is_near
     };
-    let mut head: Vec<&Segment> = above.iter().take_while(goes_on).copied().collect();
+    let mut head: Vec<&Segment> = above.iter().take_while(goes_on).collect();
     if head
         .iter()
         .any(|piece| piece.area.width() > WIDEST_HEAD * width)
