@@ -4,8 +4,8 @@
 use super::patch;
 use crate::escape::{escaped, fenced};
 
-/// Deepest indent of an item that is kept: what stands deeper would be code.
-const DEEPEST_INDENT: usize = 7;
+/// How much deeper than the item before an item is at most: what stands deeper would be code.
+const DEEPER: usize = 4;
 
 /// A line of a mail.
 pub(super) struct Line<'a> {
@@ -22,7 +22,7 @@ pub(super) fn markdown(text: &str) -> String {
     let mut writer = Writer {
         result: String::with_capacity(text.len()),
         quoted: 0,
-        in_items: false,
+        item: None,
     };
     let mut rest = lines.as_slice();
     while let Some((first, behind)) = rest.split_first() {
@@ -58,8 +58,8 @@ struct Writer {
     result: String,
     /// How often the last line was quoted.
     quoted: usize,
-    /// The last lines are those of a list.
-    in_items: bool,
+    /// How deep the item is that the last lines belong to.
+    item: Option<usize>,
 }
 
 impl Writer {
@@ -70,16 +70,24 @@ impl Writer {
         // The line before the signature is a rule, and `#` and `=` are headings, to Markdown.
         let starts = body.starts_with(['#', '=']) || body.starts_with("--");
         self.unquote(line.quotes, body.is_empty());
-        let is_item = is_item(body);
-        let kept = match is_item && self.in_items {
-            true => indent.min(DEEPEST_INDENT),
-            false => 0,
+        let depth = match self.item {
+            Some(before) => indent.min(before + DEEPER),
+            None => 0,
         };
-        self.in_items = is_item || (self.in_items && (body.is_empty() || indent > 0));
+        let is_item = is_item(body);
+        if is_item {
+            self.item = Some(depth);
+        } else if !body.is_empty() && indent == 0 {
+            self.item = None;
+        }
+        let (sign, body) = match body.strip_prefix("* ") {
+            Some(rest) => ("* ", rest),
+            None => ("", body),
+        };
         self.result.extend([
             "> ".repeat(line.quotes).as_str(),
-            &" ".repeat(kept),
-            if starts { "\\" } else { "" },
+            &" ".repeat(if is_item { depth } else { 0 }),
+            if starts { "\\" } else { sign },
             &escaped(body),
             "\n",
         ]);
@@ -89,7 +97,7 @@ impl Writer {
     fn patch(&mut self, lines: &[Line]) {
         let quotes = lines.first().map_or(0, |line| line.quotes);
         self.unquote(quotes, false);
-        self.in_items = false;
+        self.item = None;
         let code: String = lines
             .iter()
             .flat_map(|line| [line.text.trim_end_matches('\r'), "\n"])
@@ -129,11 +137,10 @@ mod tests {
 
     #[test]
     fn nested_items_keep_their_indent() {
-        let text =
-            "Steps:\n  Look:\n- boot\n  and wait\n  - with swap\n\n  * without\nDone.\n  Well.";
+        let text = "Steps:\n  Look:\n- boot\n  and wait\n  - with swap\n\n         * without *\nDone.\n  - Well.";
         assert_eq!(
             markdown(text),
-            "Steps:\nLook:\n- boot\nand wait\n  - with swap\n\n  \\* without\nDone.\nWell.\n"
+            "Steps:\nLook:\n- boot\nand wait\n  - with swap\n\n      * without *\nDone.\n- Well.\n"
         );
     }
 
