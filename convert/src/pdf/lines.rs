@@ -1,6 +1,7 @@
 //! Segments of one region to lines of text, top to bottom.
 
 use super::geometry::Area;
+use super::hyphens;
 use super::segments::Segment;
 use super::unicode;
 use crate::escape::is_wide;
@@ -165,7 +166,8 @@ fn text_of(row: &[Segment]) -> String {
     text
 }
 
-/// Adds the text of the next line to a paragraph: parted words joined, Chinese without a space.
+/// Adds the text of the next line to a paragraph: parted words joined, with a mark by which `hyphens`
+/// thinks again, and Chinese without a space.
 pub(super) fn append(text: &mut String, next: &str, ends_with_hyphen: bool) {
     let next = next.trim();
     let before_hyphen = text.chars().rev().nth(1);
@@ -177,23 +179,19 @@ pub(super) fn append(text: &mut String, next: &str, ends_with_hyphen: bool) {
         .iter()
         .any(|word| next.starts_with(word));
     if has_hyphen && !is_suspended && first.is_alphanumeric() {
-        if first.is_lowercase()
-            && before_hyphen.is_some_and(char::is_alphabetic)
-            && is_one_word(text)
-        {
+        let are_letters = [before_hyphen, Some(first)]
+            .iter()
+            .all(|beside| beside.is_some_and(|beside| beside.is_alphabetic() && !is_wide(beside)));
+        if are_letters && first.is_lowercase() && hyphens::is_one_word(text) {
             text.pop();
+        }
+        if are_letters {
+            text.push(unicode::JOINT);
         }
     } else if unicode::needs_space(text, next) {
         text.push(' ');
     }
     text.push_str(next);
-}
-
-/// Whether the hyphen at the end only parts the line: a word with another hyphen is a compound and
-/// keeps it.
-fn is_one_word(text: &str) -> bool {
-    let word = text.rsplit(char::is_whitespace).next().unwrap_or_default();
-    word.matches('-').count() == 1
 }
 
 #[cfg(test)]
@@ -237,7 +235,7 @@ mod tests {
         let joined = |one: &str, next: &str, hyphen| {
             let mut text = one.to_owned();
             append(&mut text, next, hyphen);
-            text
+            text.replace(unicode::JOINT, "")
         };
         assert_eq!(joined("the conver-", "sion of", true), "the conversion of");
         assert_eq!(

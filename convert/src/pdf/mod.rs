@@ -2,9 +2,8 @@
 //!
 //! The route with PDFium (`library`): open (`document`) → characters, links and drawn lines of each
 //! page (`page_text`) → running headers, footers and page numbers off (`repeats`) → tables,
-//! columns, paragraphs (`layout`) → headings (`headings`) → tables over pages (`over_pages`) → Markdown
-//! (`render`). Pages with tags
-//! that are to be believed take all that from them (`structure`); the metadata `tagged_pages` lists
+//! columns, paragraphs (`layout`) → words that lines part (`hyphens`) → headings (`headings`) → tables
+//! over pages (`over_pages`) → Markdown (`render`). Pages with tags that are to be believed take all that from them (`structure`); the metadata `tagged_pages` lists
 //! these. Without PDFium the built-in reader does it all (`fallback`). Rules: hidden layers and invisible text are read (it
 //! is the text layer of scans), annotations and form fields are not, running lines that are taken
 //! off stand once in the metadata `running_lines`, pages are parted by form feeds, pages without
@@ -24,6 +23,7 @@ mod fallback;
 mod fonts;
 mod geometry;
 mod headings;
+mod hyphens;
 mod layout;
 mod library;
 mod lines;
@@ -68,10 +68,10 @@ pub use library::{
 };
 
 /// Name and version with PDFium; the version grows with every change of the output.
-pub(crate) const NAME: &str = "pdf/8";
+pub(crate) const NAME: &str = "pdf/9";
 
 /// Name and version where tags told the text of a page at least.
-pub(crate) const TAGGED_NAME: &str = "pdf-tagged/4";
+pub(crate) const TAGGED_NAME: &str = "pdf-tagged/5";
 
 /// Name and version of the built-in reader.
 pub const BUILTIN_NAME: &str = "pdf-builtin/1";
@@ -273,6 +273,7 @@ fn page_blocks(
     bounds: Bounds<'_>,
 ) -> Result<Vec<Vec<blocks::Block>>> {
     let (mut blocks, statistics) = layout_pages(pages, bounds)?;
+    hyphens::resolve(&mut blocks);
     headings::mark(&mut blocks, &statistics, &document.bookmarks());
     over_pages::mark(&mut blocks);
     Ok(blocks)

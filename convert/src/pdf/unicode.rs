@@ -14,6 +14,9 @@ pub(super) const UNREADABLE: char = '\u{FFFD}';
 /// Marks the end of a link.
 pub(super) const LINK_END: char = '\u{10_FFFD}';
 
+/// Marks where the end of a line parted a word: behind its hyphen, or in its place.
+pub(super) const JOINT: char = '\u{10_FFFC}';
+
 /// The mark of the start of link `number`.
 pub(super) fn link_start(number: u16) -> char {
     char::from_u32(LINK_START + u32::from(number).min(0xFFFD)).unwrap_or(LINK_END)
@@ -28,7 +31,7 @@ pub(super) fn link_number(mark: char) -> Option<u16> {
 
 /// Whether a character is one of our marks.
 pub(super) fn is_mark(character: char) -> bool {
-    character == LINK_END || link_number(character).is_some()
+    matches!(character, LINK_END | JOINT) || link_number(character).is_some()
 }
 
 /// The character of a code that means something in Unicode; bullets of symbol fonts become real
