@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from sources import nested
+from sources import LINK, nested
 
 NAMES = {"office": "office", "text": "text", "table": "table", "style": "style", "draw": "drawing", "fo": "xsl-fo-compatible", "svg": "svg-compatible"}
 NAMESPACES = " ".join(f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for short, name in NAMES.items()) + ' xmlns:xlink="http://www.w3.org/1999/xlink"'
@@ -158,7 +158,7 @@ class Writer:
             case "bold" | "code":
                 return f'<text:span text:style-name="{"B" if style == "bold" else "C"}">{inner}</text:span>'
             case "link":
-                return f'<text:a xlink:type="simple" xlink:href="https://example.org/">{inner}</text:a>'
+                return f'<text:a xlink:type="simple" xlink:href="{LINK}">{inner}</text:a>'
             case "note":
                 self.notes += 1
                 return (f'<text:note text:id="ftn{self.notes}" text:note-class="footnote"><text:note-citation>{self.notes}</text:note-citation>'

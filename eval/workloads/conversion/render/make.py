@@ -16,6 +16,7 @@ import pathlib
 import re
 
 import pikepdf
+import pypdfium2
 
 import renderers
 import sources
@@ -50,6 +51,13 @@ def bare(tagged, out):
         document.save(out)
 
 
+def broken_words(file):
+    """The words that the ends of lines part with a hyphen, without it; PDFium has U+FFFE in its place."""
+    with pypdfium2.PdfDocument(file) as document:
+        text = "\n".join(page.get_textpage().get_text_range() for page in document)
+    return [word.replace("\ufffe", "") for word in re.findall(r"\w+\ufffe\w+", text)]
+
+
 def make(name, blocks, style, arguments):
     stem = f"{re.sub(r'[^A-Za-z0-9]+', '-', name)[-60:]}.{digest(name)[:6]}.{style}"
     folder = arguments.out / arguments.part
@@ -78,7 +86,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     arguments.out = arguments.out.absolute()
-    (arguments.out / arguments.part).mkdir(parents=True, exist_ok=True)
+    folder = arguments.out / arguments.part
+    folder.mkdir(parents=True, exist_ok=True)
     styles = renderers.LOOK_STYLES if arguments.part == "look" else renderers.SCORED_STYLES
     if arguments.practice and arguments.part == "look":
         styles = list(renderers.PRACTICE_STYLES)
@@ -92,12 +101,14 @@ def main():
         fitting = [style for style in styles if style.endswith("-rtl") == is_arabic]
         own = sorted(fitting, key=lambda style: digest(name + style))[:arguments.styles]
         jobs += [(name, blocks, style) for style in own]
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool, open(arguments.out / arguments.part / "truth.jsonl", "w", encoding="utf-8") as truth:
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool, open(folder / "truth.jsonl", "w", encoding="utf-8") as truth:
         pending = {pool.submit(make, *job, arguments): job for job in jobs}
         for done in concurrent.futures.as_completed(pending):
             name, _, style = pending[done]
             try:
-                truth.write(json.dumps(done.result(), ensure_ascii=False) + "\n")
+                known = done.result()
+                known["broken_words"] = broken_words(folder / f"{known['file']}.tags.pdf")  # here, as PDFium runs in one thread
+                truth.write(json.dumps(known, ensure_ascii=False) + "\n")
             except Exception as error:  # a source that a renderer refuses is named and left out
                 print(f"LEFT OUT: {name} in {style}: {str(error)[:200]}", flush=True)
 

@@ -13,7 +13,7 @@ import weasyprint
 
 import libreoffice
 import xelatex
-from sources import nested
+from sources import LINK, nested
 
 PLAIN = {"page": "a4", "size": 10.5, "columns": 1, "font": "serif", "headings": "large", "numbered": False, "borders": "all", "head": True, "justify": False, "direction": "ltr"}
 LOOKS = {
@@ -188,7 +188,7 @@ def html_runs(runs, notes):
                 notes.append(html.unescape(text))
                 out.append(f"<sup>{len(notes)}</sup>")
             case "link":
-                out.append(f'<a href="https://example.org/">{text}</a>')
+                out.append(f'<a href="{LINK}">{text}</a>')
             case "plain":
                 out.append(text)
             case _:
@@ -262,7 +262,7 @@ def typst_runs(runs):
     for style, text in runs:
         text = quoted(text)
         out.append({"bold": f"#strong({text})", "code": f"#raw({text})", "note": f"#footnote[#{text}]",
-                    "link": f'#link("https://example.org/")[#{text}]'}.get(style, f"#{text}"))
+                    "link": f'#link("{LINK}")[#{text}]'}.get(style, f"#{text}"))
     return "".join(out)
 
 

@@ -9,6 +9,8 @@ order       of neighbouring paragraphs that are both found, the share that are i
 texts       share of paragraphs, items and notes that are found at all, by letters and digits
 items       share of the items of lists that are items
 code        share of the lines of code that are lines of code blocks
+hyphens     of the words that an end of a line parts with a hyphen, the share that are one word again, as it was written
+links       share of the links that are links with the same text and address
 heads       share of the running heads and feet that were printed and are kept in the text, and in how many files any is
 """
 import argparse
@@ -25,18 +27,40 @@ import unicodedata
 from markdown_it import MarkdownIt
 
 from renderers import FOOT, RUNNING
-from sources import plain
+from sources import LINK, plain
 
 KEY_LENGTH = 60
+WORD = re.compile(r"\w+(?:[-'’]\w+)*")
 
 
 def key(text):
     return "".join(character for character in unicodedata.normalize("NFKC", text).lower() if character.isalnum())
 
 
+def words(texts):
+    return collections.Counter(WORD.findall(unicodedata.normalize("NFKC", "\n".join(texts)).lower()))
+
+
+def linked(runs):
+    """Text of each link of runs (style, text); neighbours are one."""
+    return ["".join(text for _, text in group) for style, group in itertools.groupby(runs, lambda run: run[0]) if style == "link"]
+
+
+def inline_runs(tokens):
+    """The runs of an inline token; only links to the address of the sources have their style."""
+    is_link = False
+    for token in tokens:
+        if token.type == "link_open":
+            is_link = token.attrs["href"] == LINK
+        elif token.type == "link_close":
+            is_link = False
+        else:
+            yield "link" if is_link else "plain", token.content if token.type in ("text", "code_inline") else " "
+
+
 def parsed(markdown):
-    """Headings (level, key), rows of cells, items, lines of code and the whole text of Markdown."""
-    found = {"headings": [], "rows": [], "items": [], "code": []}
+    """Headings (level, key), rows of cells, items, lines of code, links, words and the whole text of Markdown."""
+    found = {"headings": [], "rows": [], "items": [], "code": [], "links": collections.Counter()}
     tokens = MarkdownIt("commonmark").enable("table").parse(markdown)
     in_item, texts = False, []
     for index, token in enumerate(tokens):
@@ -49,7 +73,9 @@ def parsed(markdown):
                 texts.append(token.content)
                 found["code"] += [line.strip() for line in token.content.splitlines()]
             case "inline":
-                texts.append("".join(child.content if child.type in ("text", "code_inline") else " " for child in token.children))
+                runs = list(inline_runs(token.children))
+                texts.append("".join(text for _, text in runs))
+                found["links"].update(key(text) for text in linked(runs))
                 text = key(texts[-1])
                 match tokens[index - 1].type:
                     case "heading_open":
@@ -60,6 +86,7 @@ def parsed(markdown):
                         found["items"].append(text)
                         in_item = False
     found["text"] = key(" ".join(texts))
+    found["words"] = words(texts)
     return found
 
 
@@ -69,6 +96,8 @@ def score(truth, markdown):
     score_headings(truth, found, counts)
     score_cells(truth, found, counts)
     score_texts(truth, found, counts)
+    score_hyphens(truth, found, counts)
+    score_links(truth, found, counts)
     if truth["head"]:
         counts["heads_of"] = 2 * truth["pages"]
         kept = markdown.count(RUNNING) + len(re.findall(rf"\b{FOOT} \d+\b", markdown))
@@ -140,6 +169,33 @@ def score_texts(truth, found, counts):
     counts["order_of"], counts["order"] = len(pairs), sum(one < other for one, other in pairs)
 
 
+def all_runs(blocks):
+    """The runs of each text of blocks, of each cell of their tables too."""
+    for block in blocks:
+        if block["kind"] == "table":
+            yield from (cell["runs"] for row in block["rows"] for cell in row)
+        elif block["kind"] != "code":
+            yield block["runs"]
+
+
+def score_hyphens(truth, found, counts):
+    written = words("".join(text for _, text in runs) for runs in all_runs(truth["blocks"]))
+    forms = {key(word): word for word in written}
+    for word, times in collections.Counter(map(key, truth.get("broken_words", []))).items():
+        if (form := forms.get(word)) is None:
+            continue
+        lost = max(written[form] - found["words"][form], 0)
+        counts["hyphens_of"] += times
+        counts["hyphens"] += max(times - lost, 0)
+
+
+def score_links(truth, found, counts):
+    wanted = collections.Counter(key(text) for runs in all_runs(truth["blocks"]) for text in linked(runs))
+    del wanted[""]
+    counts["links_of"] += wanted.total()
+    counts["links"] += (wanted & found["links"]).total()
+
+
 def convert(command, file):
     arguments = [part.replace("{file}", str(file)) for part in shlex.split(command)]
     return subprocess.run(arguments, capture_output=True, text=True, timeout=300).stdout
@@ -150,13 +206,13 @@ def share(counts, name, of):
 
 
 def report(groups):
-    names = ["files", "headings of", "recall", "precision", "level", "cells of", "cells", "order", "texts", "items", "code", "heads kept", "files with heads"]
+    names = ["files", "headings of", "recall", "precision", "level", "cells of", "cells", "order", "texts", "items", "code", "hyphens", "links", "heads kept", "files with heads"]
     print(f"| what | {' | '.join(names)} |\n|{'---|' * (len(names) + 1)}")
     for name, counts in sorted(groups.items()):
         figures = [counts["files"], counts["headings_of"], share(counts, "headings", "headings_of"), share(counts, "headings", "headings_found"),
                    share(counts, "levels", "headings"), counts["cells_of"], share(counts, "cells", "cells_of"), share(counts, "order", "order_of"),
                    share(counts, "texts", "texts_of"), share(counts, "items", "items_of"), share(counts, "code", "code_of"),
-                   share(counts, "heads", "heads_of"), counts["heads_files"]]
+                   share(counts, "hyphens", "hyphens_of"), share(counts, "links", "links_of"), share(counts, "heads", "heads_of"), counts["heads_files"]]
         print(f"| {name} | {' | '.join(map(str, figures))} |")
 
 

@@ -12,6 +12,7 @@ import re
 
 from markdown_it import MarkdownIt
 
+LINK = "https://example.org/"  # where every link leads
 MOST_BLOCKS = 150
 FEWEST_BLOCKS = 12
 ENGLISH = ("the of station antenna signal channel measured power receiver carrier between network handover each cell report value during band test first "

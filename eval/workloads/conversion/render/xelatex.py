@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from sources import nested, plain
+from sources import LINK, nested, plain
 
 CJK = "WenQuanYi Zen Hei"
 SPECIAL = {"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_", "^": r"\textasciicircum{}",
@@ -135,7 +135,7 @@ def runs(parts, breaks=False):
     out = []
     for style, text in parts:
         inner = re.sub(r"(?<=\w)(\\_|[./]|\{-\})(?=\w)", r"\1\\allowbreak{}", escaped(text)) if breaks else escaped(text)
-        out.append({"bold": rf"\textbf{{{inner}}}", "code": rf"\texttt{{{inner}}}", "note": rf"\footnote{{{inner}}}", "link": rf"\href{{https://example.org/}}{{{inner}}}"}.get(style, inner))
+        out.append({"bold": rf"\textbf{{{inner}}}", "code": rf"\texttt{{{inner}}}", "note": rf"\footnote{{{inner}}}", "link": rf"\href{{{LINK}}}{{{inner}}}"}.get(style, inner))
     return "".join(out) or "{}"
 
 
