@@ -8,6 +8,10 @@ use super::blocks::Block;
 use super::unicode::JOINT;
 use crate::escape::is_wide;
 
+/// Parts from which on a word is a name, such as `readNextFrameOfStream`, though the document writes none
+/// of them elsewhere; several of them stand behind the hyphen.
+const PARTS_OF_NAME: usize = 4;
+
 /// Whether the hyphen at the end of a text only parts the line: a word with another hyphen of its own
 /// is a compound and keeps it.
 pub(super) fn is_one_word(text: &str) -> bool {
@@ -199,31 +203,32 @@ impl Written {
         }
     }
 
-    /// A word that is not written elsewhere: hyphens between the parts of a name go, others stay as
-    /// the lines were joined.
+    /// A word that is not written elsewhere: hyphens in a name go, others stay as the lines were joined.
     fn unknown(&self, word: &str) -> String {
-        let mut resolved = String::with_capacity(word.len());
-        let mut parted = word.split(JOINT).peekable();
-        while let Some(piece) = parted.next() {
-            let name = piece.strip_suffix('-').unwrap_or(piece);
-            let is_name = parted.peek().is_some_and(|next| self.is_name(name, next));
-            resolved.push_str(if is_name { name } else { piece });
+        let is_name = word.match_indices(JOINT).any(|(at, _)| {
+            let (before, behind) = word.split_at(at);
+            let before = joined(before.trim_end_matches('-'));
+            self.is_name(&before, &joined(behind.trim_start_matches(JOINT)))
+        });
+        if is_name {
+            joined(word)
+        } else {
+            word.replace(JOINT, "")
         }
-        resolved
     }
 
-    /// Whether two pieces of a word are parts of the name of something in a program.
-    fn is_name(&self, before: &str, after: &str) -> bool {
+    /// Whether two parts of a word make the name of something in a program.
+    fn is_name(&self, before: &str, behind: &str) -> bool {
         let is_other = |letter: char| !letter.is_alphanumeric();
         let before = before.rsplit(is_other).next().unwrap_or_default();
-        let after = after.split(is_other).next().unwrap_or_default();
-        let (ahead, behind) = (parts(before), parts(after));
+        let behind = behind.split(is_other).next().unwrap_or_default();
+        let (first, second) = (parts(before), parts(behind));
         let is_known = |part: Option<&&str>| part.is_some_and(|part| self.parts.contains(*part));
         let are_known = before.ends_with(char::is_lowercase)
-            && is_known(ahead.last())
-            && is_known(behind.first());
-        let are_like_one = ahead.len() > 1 && behind.len() > 1;
-        after.starts_with(char::is_uppercase) && (are_known || are_like_one)
+            && is_known(second.first())
+            && (first.len() > 1 || is_known(first.last()));
+        let are_many = second.len() > 1 && first.len() + second.len() >= PARTS_OF_NAME;
+        behind.starts_with(char::is_uppercase) && (are_known || are_many)
     }
 }
 
@@ -311,6 +316,11 @@ mod tests {
     fn words_over_three_lines_are_written_as_elsewhere() {
         for (lines, other, expected) in [
             (["Uicc-", "App-", "Type"], "UiccAppType", "UiccAppType"),
+            (
+                ["MBIMUicc-", "AppType-", "Unknown"],
+                "",
+                "MBIMUiccAppTypeUnknown",
+            ),
             (
                 ["--an eco-", "sys-", "tem"],
                 "the Eco-system",
