@@ -8,7 +8,7 @@ use super::blocks::{self, Block, Edges};
 use super::columns::{self, Item};
 use super::lines;
 use super::page_text::{Layer, PageText};
-use super::ruled;
+use super::ruled::{self, Open};
 use super::segments::Segment;
 use super::statistics::Statistics;
 use super::tables::{self, Table};
@@ -19,16 +19,20 @@ use crate::limits::Limits;
 /// drawing.
 const MAXIMUM_SEGMENTS: usize = 20_000;
 
-/// The blocks of a page, one direction of its text after the other.
+/// The blocks of a page, one direction of its text after the other; `open` is the table that goes on
+/// from the page before, and then the one that goes on with the next page.
 pub(super) fn blocks(
     page: PageText,
     statistics: &Statistics,
     limits: &Limits,
+    open: &mut Option<Open>,
 ) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
+    let mut before = open.take();
     for layer in page.layers {
         limits.check_time()?;
-        layer_blocks(layer, statistics, limits, &mut blocks)?;
+        let open_now = layer_blocks(layer, statistics, limits, before.take(), &mut blocks)?;
+        *open = open.take().or(open_now);
     }
     Ok(blocks)
 }
@@ -37,8 +41,9 @@ fn layer_blocks(
     layer: Layer,
     statistics: &Statistics,
     limits: &Limits,
+    open: Option<Open>,
     blocks: &mut Vec<Block>,
-) -> Result<()> {
+) -> Result<Option<Open>> {
     if layer.segments.len() > MAXIMUM_SEGMENTS {
         let lines: Vec<_> = layer
             .segments
@@ -46,10 +51,10 @@ fn layer_blocks(
             .filter_map(|segment| lines::line(std::slice::from_ref(segment)))
             .collect();
         blocks.extend(blocks::blocks(&lines, Edges::of(&lines), statistics));
-        return Ok(());
+        return Ok(None);
     }
     let (mut tables, segments) = tables::take(layer.segments, &layer.rules);
-    let ruled = ruled::take(segments, &layer.rules);
+    let ruled = ruled::take(segments, &layer.rules, layer.height, open);
     tables.extend(ruled.tables);
     let (wrapped, segments) = wrapped::take(ruled.rest);
     tables.extend(wrapped);
@@ -63,7 +68,7 @@ fn layer_blocks(
         limits.check_time()?;
         region_blocks(region, statistics, blocks);
     }
-    Ok(())
+    Ok(ruled.open)
 }
 
 /// A region from top to bottom: the text between its tables, and the tables.

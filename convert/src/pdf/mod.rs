@@ -287,9 +287,10 @@ fn layout_pages(
     let whole = Statistics::of(&pages);
     let statistics: Vec<Statistics> = pages.iter().map(|page| whole.of_page(page)).collect();
     let mut blocks = Vec::with_capacity(pages.len());
+    let mut open = None;
     for (mut page, statistics) in pages.into_iter().zip(&statistics) {
         let told = std::mem::take(&mut page.told);
-        let found = layout::blocks(page, statistics, bounds.limits)?;
+        let found = layout::blocks(page, statistics, bounds.limits, &mut open)?;
         blocks.push(structure::with_told(found, told, statistics));
     }
     Ok((blocks, statistics))

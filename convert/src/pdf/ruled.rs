@@ -2,6 +2,8 @@
 //! one width, one above the other, in columns that no run of text crosses.
 
 mod head;
+mod over_page;
+mod stacks;
 
 use std::ops::Range;
 
@@ -13,24 +15,13 @@ use super::rules::{Rule, Rules};
 use super::segments::Segment;
 use super::tables::{self, Table};
 use super::wrapped::between_rules;
+pub(super) use over_page::Open;
 
 /// How far the ends of the lines of one table may differ, in points.
 const SAME_END: f32 = 2.5;
 
-/// Fewest lines of a table, its narrowest width and usual height of a row in points; for higher rows
-/// the fewest pieces of their first line, and the widest text, relative to the table.
+/// Fewest lines of a table.
 const MINIMUM_RULES: usize = 3;
-const MINIMUM_WIDTH: f32 = 60.0;
-const MAXIMUM_ROW: f32 = 160.0;
-const MINIMUM_PIECES: usize = 3;
-const WIDEST_TEXT: f32 = 0.75;
-
-/// Fewest lines of text between two tables that tell it from a merged cell.
-const MINIMUM_PROSE: usize = 2;
-
-/// How much higher than the usual row what stands between two tables is, relative and in points.
-const WIDE_GAP: f32 = 3.0;
-const MINIMUM_WIDE_GAP: f32 = 40.0;
 
 /// Narrowest gap between two columns, in sizes of the letters.
 const MINIMUM_GAP: f32 = 0.5;
@@ -69,10 +60,18 @@ pub(super) struct Parted {
     pub tables: Vec<Table>,
     pub enclosed: Vec<Enclosed>,
     pub rest: Vec<Segment>,
+    /// The table that goes on with the next page.
+    pub open: Option<Open>,
 }
 
-/// Takes the text of such tables out of the segments.
-pub(super) fn take(segments: Vec<Segment>, rules: &Rules) -> Parted {
+/// Takes the text of such tables out of the segments of a page, `height` points high; `open` is the
+/// table that goes on from the page before.
+pub(super) fn take(
+    segments: Vec<Segment>,
+    rules: &Rules,
+    height: f32,
+    open: Option<Open>,
+) -> Parted {
     let text = Area::around(segments.iter().map(|segment| segment.area));
     let widest = WIDEST_ENCLOSED * text.map_or(0.0, Area::width);
     let mut parted = Parted {
@@ -82,44 +81,84 @@ pub(super) fn take(segments: Vec<Segment>, rules: &Rules) -> Parted {
     if rules.horizontal.len() > MAXIMUM_RULES {
         return parted;
     }
-    for stack in stacks(&rules.horizontal, &parted.rest) {
-        let rest = std::mem::take(&mut parted.rest);
-        let edges = head::with_head(&stack, &rest);
-        let (left, right) = (stack_left(&stack), stack_right(&stack));
-        let (top, bottom) = (
-            edges.first().copied().unwrap_or_default(),
-            edges.last().copied().unwrap_or_default(),
-        );
-        // Text may begin as far from the lines as these may from each other; columns of text beside
-        // them stand as near.
-        let area = Area {
-            left,
-            right,
-            top,
-            bottom,
-        };
-        let around = Area {
-            left: left - SAME_END,
-            right: right + SAME_END,
-            ..area
-        };
-        let is_inside =
-            |segment: &Segment| around.contains(segment.area.centre(), segment.area.middle());
-        let (inside, outside): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_inside);
-        parted.rest = outside;
-        match between_rules(&inside, &edges).or_else(|| table(&inside, &edges, left..right)) {
-            Some(rows) => parted.tables.push(Table {
-                area,
-                rows,
-                ..Table::default()
-            }),
+    if let Some(open) = open {
+        open.go_on(&mut parted, rules);
+    }
+    let lines = parted.around_heads(&rules.horizontal);
+    let tables = stacks::of_one_width(&lines);
+    let tables = tables
+        .iter()
+        .flat_map(|stack| stacks::tables_of(stack, &parted.rest));
+    let (whole, unended): (Vec<_>, Vec<_>) = tables.partition(|stack| stack.len() >= MINIMUM_RULES);
+    for stack in whole {
+        let edges = head::with_head(&stack, &parted.rest);
+        let (area, inside) = parted.take_inside(&stack, &edges);
+        let found = between_rules(&inside, &edges).map(|(rows, _)| rows);
+        match found.or_else(|| table(&inside, &edges, area.left..area.right)) {
+            Some(rows) => parted.push(area, rows),
             None if area.width() <= widest && columns(&pieces(&inside)).is_some() => {
                 parted.enclosed.push(Enclosed { area, text: inside });
             }
             None => parted.rest.extend(inside),
         }
     }
+    if let Some(last) = unended.last() {
+        over_page::begin(last, &mut parted, rules, height);
+    }
     parted
+}
+
+impl Parted {
+    /// Takes the tables that have lines around their head and below their last row alone; the other
+    /// lines.
+    fn around_heads(&mut self, rules: &[Rule]) -> Vec<Rule> {
+        let mut others = rules.to_vec();
+        for stack in stacks::around_heads(rules, &self.rest) {
+            let edges = head::with_head(&stack, &self.rest);
+            if edges.len() > stack.len() {
+                continue;
+            }
+            let (area, inside) = self.take_inside(&stack, &edges);
+            match between_rules(&inside, &edges) {
+                Some((rows, _)) => {
+                    self.push(area, rows);
+                    others.retain(|rule| !stack.contains(rule));
+                }
+                None => self.rest.extend(inside),
+            }
+        }
+        others
+    }
+
+    /// Takes the text between the outer edges of a table out of the rest; with the area of the table.
+    fn take_inside(&mut self, stack: &[Rule], edges: &[f32]) -> (Area, Vec<Segment>) {
+        let area = Area {
+            left: stack_left(stack),
+            right: stack_right(stack),
+            top: edges.first().copied().unwrap_or_default(),
+            bottom: edges.last().copied().unwrap_or_default(),
+        };
+        // Text may begin as far from the lines as these may from each other; columns of text beside
+        // them stand as near.
+        let around = Area {
+            left: area.left - SAME_END,
+            right: area.right + SAME_END,
+            ..area
+        };
+        let (inside, outside): (Vec<_>, Vec<_>) = std::mem::take(&mut self.rest)
+            .into_iter()
+            .partition(|text| around.contains(text.area.centre(), text.area.middle()));
+        self.rest = outside;
+        (area, inside)
+    }
+
+    fn push(&mut self, area: Area, rows: Vec<Vec<String>>) {
+        self.tables.push(Table {
+            area,
+            rows,
+            ..Table::default()
+        });
+    }
 }
 
 fn stack_left(stack: &[Rule]) -> f32 {
@@ -130,89 +169,41 @@ fn stack_right(stack: &[Rule]) -> f32 {
     stack.first().map_or(0.0, |rule| rule.to)
 }
 
-/// Lines of one width that follow each other from top to bottom.
-fn stacks(rules: &[Rule], segments: &[Segment]) -> Vec<Vec<Rule>> {
-    let mut stacks: Vec<Vec<Rule>> = Vec::new();
-    for rule in rules
-        .iter()
-        .filter(|rule| rule.to - rule.from >= MINIMUM_WIDTH)
-    {
-        let goes_on = |stack: &&mut Vec<Rule>| {
-            stack.last().is_some_and(|last| {
-                (last.from - rule.from).abs() <= SAME_END && (last.to - rule.to).abs() <= SAME_END
-            })
-        };
-        match stacks.iter_mut().rev().find(goes_on) {
-            Some(stack) => stack.push(*rule),
-            None => stacks.push(vec![*rule]),
-        }
-    }
-    let tables = stacks.iter().flat_map(|stack| tables_of(stack, segments));
-    tables
-        .filter(|stack| stack.len() >= MINIMUM_RULES)
-        .collect()
-}
-
-/// The lines of each table among lines below each other: text between two tables makes a gap, if it
-/// is no very high row.
-fn tables_of(stack: &[Rule], segments: &[Segment]) -> Vec<Vec<Rule>> {
-    let mut gaps: Vec<f32> = stack
-        .windows(2)
-        .filter_map(|pair| Some(pair.last()?.at - pair.first()?.at))
-        .collect();
-    gaps.sort_by(f32::total_cmp);
-    let usual = gaps.get(gaps.len() / 2).copied().unwrap_or_default();
-    let widest = (WIDE_GAP * usual).clamp(MINIMUM_WIDE_GAP, MAXIMUM_ROW);
-    stack
-        .chunk_by(|above, below| {
-            let is_near = below.at - above.at <= widest || is_row(above, below, segments);
-            is_near && !is_prose(above, below, segments)
-        })
-        .map(<[Rule]>::to_vec)
-        .collect()
-}
-
-/// The text between two lines.
-fn inside<'a>(above: &Rule, below: &Rule, segments: &'a [Segment]) -> Vec<&'a Segment> {
-    let is_inside = |segment: &&Segment| {
-        let area = segment.area;
-        (above.from..above.to).contains(&area.centre())
-            && (above.at..below.at).contains(&area.middle())
-    };
-    segments.iter().filter(is_inside).collect()
-}
-
-/// Whether what stands between two lines is text between two tables: lines as wide as these.
-fn is_prose(above: &Rule, below: &Rule, segments: &[Segment]) -> bool {
-    let inside = inside(above, below, segments);
-    let widest = WIDEST_TEXT * (above.to - above.from);
-    let wide = inside.iter().filter(|text| text.area.width() > widest);
-    let wide = wide.count();
-    wide >= MINIMUM_PROSE && wide * 2 > inside.len()
-}
-
-/// Whether what stands between two lines far apart is a row: text in columns from the upper line on.
-fn is_row(above: &Rule, below: &Rule, segments: &[Segment]) -> bool {
-    let inside = inside(above, below, segments);
-    let Some(first) = inside
-        .iter()
-        .min_by(|one, other| one.area.top.total_cmp(&other.area.top))
-    else {
-        return false;
-    };
-    let beside = inside
-        .iter()
-        .filter(|segment| segment.area.shared_height(first.area) > 0.5 * first.area.height());
-    let widest = WIDEST_TEXT * (above.to - above.from);
-    first.area.top - above.at < first.area.height()
-        && beside.count() >= MINIMUM_PIECES
-        && inside.iter().all(|segment| segment.area.width() <= widest)
-}
-
-/// The rows of cells where a band between two lines has several.
-fn between_rules(segments: &[Segment], edges: &[f32]) -> Option<Vec<Vec<String>>> {
+/// The rows of cells where a band between two lines has several, and where their columns begin.
+fn between_rules(segments: &[Segment], edges: &[f32]) -> Option<(Vec<Vec<String>>, Vec<f32>)> {
     let pieces = pieces(segments);
-    between_rules::rows(&pieces, &columns(&pieces)?, edges)
+    let head_end = edges.get(1).copied()?;
+    let is_head = |piece: &&Segment| piece.area.middle() < head_end;
+    let (head, body): (Vec<&Segment>, Vec<&Segment>) = pieces.iter().partition(is_head);
+    // Cells of the body may be merged, and words of the head stand closer to each other than the
+    // columns do, or over several.
+    let of_head = head_columns(&head).filter(|columns| {
+        let has_text = |at: usize| body.iter().any(|piece| home(columns, piece) == at);
+        (0..columns.len()).all(has_text)
+    });
+    let of_body = columns(&body.into_iter().cloned().collect::<Vec<_>>());
+    let [in_head, in_body] =
+        [&of_head, &of_body].map(|columns| columns.as_ref().map_or(0, Vec::len));
+    let candidates = [
+        of_head.filter(|_| in_head > in_body),
+        of_body,
+        columns(&pieces),
+    ];
+    candidates
+        .into_iter()
+        .flatten()
+        .find_map(|columns| Some((between_rules::rows(&pieces, &columns, edges)?, columns)))
+}
+
+/// Left edges of the cells of a head of one line.
+fn head_columns(head: &[&Segment]) -> Option<Vec<f32>> {
+    let [first, ..] = head else { return None };
+    let is_one_line = head
+        .iter()
+        .all(|piece| (piece.baseline - first.baseline).abs() < SAME_END);
+    let mut lefts: Vec<f32> = head.iter().map(|piece| piece.area.left).collect();
+    lefts.sort_by(f32::total_cmp);
+    (is_one_line && lefts.len() >= 2).then_some(lefts)
 }
 
 /// The runs of text, parted at every gap that is wide enough.
@@ -368,139 +359,4 @@ pub(super) fn text(cell: Vec<Segment>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::pdf::segments::samples::text as text_at;
-
-    fn rules(heights: &[f32]) -> Rules {
-        let rule = |at: &f32| Rule {
-            at: *at,
-            from: 0.0,
-            to: 300.0,
-        };
-        Rules {
-            horizontal: heights.iter().map(rule).collect(),
-            ..Rules::default()
-        }
-    }
-
-    #[test]
-    fn lines_between_rows_make_a_table() {
-        let segments = vec![
-            text_at("Name", 5.0, 12.0),
-            text_at("Value", 100.0, 12.0),
-            text_at("gain", 5.0, 32.0),
-            text_at("3 dB, as", 100.0, 32.0),
-            text_at("measured", 100.0, 44.0),
-            text_at("noise", 5.0, 64.0),
-            text_at("1 dB", 100.0, 64.0),
-            text_at("What follows is text of its own.", 5.0, 90.0),
-        ];
-        let found = take(segments.clone(), &rules(&[18.0, 50.0, 70.0]));
-        let rows: Vec<_> = found
-            .tables
-            .iter()
-            .flat_map(|table| table.rows.clone())
-            .collect();
-        let wanted = [
-            ["Name", "Value"],
-            ["gain", "3 dB, as measured"],
-            ["noise", "1 dB"],
-        ];
-        assert_eq!(rows, wanted);
-        assert_eq!(found.rest.len(), 1);
-        assert!(take(segments, &rules(&[18.0, 50.0])).tables.is_empty());
-    }
-
-    /// A run of text that goes on at `left`.
-    fn close_by(mut segment: Segment, next: &str, left: f32) -> Segment {
-        let right = segment.area.right;
-        segment.cuts.push(cuts::Cut::behind(&segment, right, left));
-        let whole = text_at(next, left, segment.baseline);
-        segment.text = format!("{} {next}", segment.text);
-        segment.characters += whole.characters;
-        segment.area = segment.area.joined(whole.area);
-        segment
-    }
-
-    #[test]
-    fn heads_and_words_that_wrap_in_narrow_columns_are_one_row() {
-        let segments = vec![
-            text_at("The first", 5.0, 0.0),
-            text_at("value of it", 5.0, 12.0),
-            close_by(text_at("Unit", 100.0, 6.0), "Note", 260.0),
-            text_at("gain", 5.0, 52.0),
-            text_at("Each", 260.0, 34.0),
-            text_at("station", 260.0, 46.0),
-            text_at("band", 260.0, 58.0),
-            text_at("power", 260.0, 70.0),
-            text_at("dB", 100.0, 52.0),
-            text_at("noise", 5.0, 92.0),
-            text_at("dB", 100.0, 92.0),
-            text_at("loss", 5.0, 112.0),
-            text_at("%", 100.0, 112.0),
-            text_at("Of", 260.0, 112.0),
-        ];
-        let found = take(segments, &rules(&[18.0, 76.0, 98.0, 118.0]));
-        let rows: Vec<_> = found
-            .tables
-            .into_iter()
-            .flat_map(|table| table.rows)
-            .collect();
-        let wanted = [
-            ["The first value of it", "Unit", "Note"],
-            ["gain", "dB", "Each station band power"],
-            ["noise", "dB", ""],
-            ["loss", "%", "Of"],
-        ];
-        assert_eq!(rows, wanted);
-    }
-
-    #[test]
-    fn text_between_two_tables_parts_them() {
-        let cells = |height: f32| {
-            [
-                text_at("Name", 5.0, height),
-                text_at("Value", 200.0, height),
-            ]
-        };
-        let prose = |height: f32| text_at(&"prose ".repeat(9), 5.0, height);
-        let heights = [12.0, 32.0, 92.0, 112.0];
-        let mut segments: Vec<Segment> = heights.into_iter().flat_map(cells).collect();
-        segments.extend([prose(52.0), prose(64.0)]);
-        let edges = [2.0, 18.0, 38.0, 82.0, 98.0, 118.0];
-        let found = take(segments, &rules(&edges));
-        let sizes: Vec<_> = found.tables.iter().map(|table| table.rows.len()).collect();
-        assert_eq!((sizes, found.rest.len()), (vec![2, 2], 2));
-    }
-
-    #[test]
-    fn what_is_no_table_in_a_column_is_read_by_itself() {
-        let mut segments: Vec<Segment> = (0..8_u8)
-            .flat_map(|line| {
-                let height = 12.0 + 12.0 * f32::from(line);
-                let room = if line % 3 == 1 { "of a text" } else { "" };
-                [
-                    text_at("Text beside it", 700.0, height),
-                    text_at(&format!("one {line} {room}"), 5.0, height),
-                ]
-            })
-            .collect();
-        segments.push(text_at("two", 200.0, 36.0));
-        let found = take(segments, &rules(&[2.0, 18.0, 110.0]));
-        assert!(found.tables.is_empty(), "{found:?}");
-        assert_eq!((found.enclosed.len(), found.rest.len()), (1, 8));
-    }
-
-    #[test]
-    fn lines_between_paragraphs_make_none() {
-        let segments: Vec<Segment> = (0..4)
-            .map(|line| text_at(&"prose ".repeat(9), 5.0, 12.0 + 20.0 * line as f32))
-            .collect();
-        assert!(
-            take(segments, &rules(&[18.0, 38.0, 58.0]))
-                .tables
-                .is_empty()
-        );
-    }
-}
+mod tests;

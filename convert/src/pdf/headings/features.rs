@@ -424,7 +424,7 @@ fn ends_with_colon(text: &str) -> bool {
 }
 
 /// `Figure 3`, `Table 2:`, `图 1`, `表 1-2`.
-fn is_caption(text: &str) -> bool {
+pub(in crate::pdf) fn is_caption(text: &str) -> bool {
     let lower = text.to_lowercase();
     let words = [
         "figure",

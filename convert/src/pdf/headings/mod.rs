@@ -19,6 +19,7 @@ use super::unicode;
 use crate::escape::is_wide;
 pub use examples::{HeadingExample, heading_examples};
 use features::Document;
+pub(super) use features::is_caption;
 pub(super) use numbers::number_depth;
 use outline::Outline;
 

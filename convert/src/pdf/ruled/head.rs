@@ -2,6 +2,7 @@
 
 use super::{Area, Rule, SAME_END, Segment, cuts, stack_left, stack_right};
 use crate::pdf::geometry::SAME_EDGE;
+use crate::pdf::headings::is_caption;
 
 /// Widest room between the lines of a head that wraps, in sizes, and the widest text of one of several
 /// lines, relative to the table.
@@ -69,7 +70,11 @@ fn top(mut above: Vec<Segment>, nearest: f32, width: f32) -> Option<f32> {
     {
         head.retain(|piece| piece.area.bottom > lowest - SAME_LINE);
     }
-    let head = Area::around(head.iter().map(|piece| piece.area)).filter(|_| are_beside(&head));
+    let begins = head
+        .iter()
+        .min_by(|one, other| one.area.left.total_cmp(&other.area.left));
+    let is_head = are_beside(&head) && !begins.is_some_and(|piece| is_caption(piece.text.trim()));
+    let head = Area::around(head.iter().map(|piece| piece.area)).filter(|_| is_head);
     head.map(|head| head.top)
 }
 

@@ -14,11 +14,14 @@ use crate::pdf::tables;
 use crate::slices::part;
 
 /// Most lines between rules of such a table, the outer ones included, and of its head.
-const MAXIMUM_EDGES: usize = 4;
+pub(in crate::pdf) const MAXIMUM_EDGES: usize = 4;
 const MAXIMUM_HEAD: usize = 4;
 
 /// Step below which small letters above or below a line belong to it, in sizes.
 const SCRIPT_STEP: f32 = 0.6;
+
+/// Characters (Chinese ones count twice) from which on the text above is more than a short value.
+const SHORTEST_TEXT: usize = 10;
 
 /// How much wider than within cells the step to the next row is, where it is wider, relative.
 const ROW_STEP: f32 = 1.12;
@@ -47,10 +50,31 @@ pub(in crate::pdf) fn rows(
             _ => bands.extend(body(&lines, inside, &columns)),
         }
     }
-    if bands.len() < edges.len() || !check::holds(&lines, &bands, &columns) {
+    if bands.len() < edges.len() {
         return None;
     }
-    let of = |band: &Band| cells(part(&lines, band.first..band.end), &columns);
+    rows_of(&lines, &bands, &columns, pieces)
+}
+
+/// The rows of the text below the head of such a table, in columns that begin at `lefts`.
+pub(in crate::pdf) fn rows_of_body(pieces: &[Segment], lefts: &[f32]) -> Option<Vec<Vec<String>>> {
+    let lines = with_scripts(run::lines(vec![pieces.to_vec()]));
+    let columns = columns(pieces, lefts);
+    let bands = body(&lines, 0..lines.len(), &columns);
+    let are_all = columns.len() == lefts.len();
+    rows_of(&lines, &bands, &columns, pieces).filter(|_| are_all)
+}
+
+fn rows_of(
+    lines: &[Line],
+    bands: &[Band],
+    columns: &[Area],
+    pieces: &[Segment],
+) -> Option<Vec<Vec<String>>> {
+    if !check::holds(lines, bands, columns) {
+        return None;
+    }
+    let of = |band: &Band| cells(part(lines, band.first..band.end), columns);
     let mut rows: Vec<Vec<String>> = bands.iter().map(of).collect();
     tables::turn_if_right_to_left(&mut rows, pieces.iter());
     Some(rows)
@@ -165,7 +189,8 @@ fn homes(lines: &[Line], at: usize, columns: &[Area]) -> BTreeSet<usize> {
 }
 
 /// Whether all text of a line goes on with text right above that had no room for its first word, and
-/// a column of the row has none.
+/// a column of the row has none. Figures beside other text begin a row, and so do a merged cell and what
+/// stands below short values in several columns.
 fn goes_on(lines: &[Line], at: usize, row: &BTreeSet<usize>, columns: &[Area]) -> bool {
     let (Some(line), Some(above)) = (
         lines.get(at),
@@ -175,25 +200,53 @@ fn goes_on(lines: &[Line], at: usize, row: &BTreeSet<usize>, columns: &[Area]) -
     };
     let own = homes(lines, at, columns);
     let is_broken = |home: &usize| {
-        let first_of = |line: &'_ Line| {
-            let mut pieces = line.pieces.iter();
-            pieces
-                .find(|piece| run::home(columns, piece) == Some(*home))
-                .cloned()
-        };
-        let last = above.pieces.iter().rev();
-        let last = last
-            .clone()
-            .find(|piece| run::home(columns, piece) == Some(*home));
-        let (Some(first), Some(last), Some(next), Some(column)) =
-            (first_of(above), last, first_of(line), columns.get(*home))
+        let ends = first_and_last(above, *home, columns);
+        let next = first_and_last(line, *home, columns);
+        let (Some((first, last)), Some((next, _)), Some(column)) = (ends, next, columns.get(*home))
         else {
             return false;
         };
         let width = last.area.right - first.area.left;
-        check::is_broken(last, width, &next, *column)
+        check::is_broken(last, width, next, *column)
     };
-    !own.is_empty() && own.iter().all(is_broken) && row.iter().any(|column| !own.contains(column))
+    let has_figures = || own.len() > 1 && line.pieces.iter().any(is_figure);
+    let has_text = || {
+        own.iter().any(|home| {
+            let pieces = above.pieces.iter();
+            let own = pieces.filter(|piece| run::home(columns, piece) == Some(*home));
+            own.map(check::columns_of).sum::<usize>() >= SHORTEST_TEXT
+        })
+    };
+    let is_merged = || {
+        line.pieces
+            .iter()
+            .any(|piece| !run::is_in_one(columns, piece))
+    };
+    !own.is_empty()
+        && !has_figures()
+        && !is_merged()
+        && (own.len() == 1 || has_text())
+        && own.iter().all(is_broken)
+        && row.iter().any(|column| !own.contains(column))
+}
+
+fn is_figure(piece: &Segment) -> bool {
+    let text = piece.text.trim();
+    let is_part =
+        |sign: char| sign.is_ascii_digit() || matches!(sign, '.' | ',' | '%' | '+' | '-' | '−');
+    text.contains(|sign: char| sign.is_ascii_digit()) && text.chars().all(is_part)
+}
+
+/// The first and the last piece of a line in a column.
+fn first_and_last<'a>(
+    line: &'a Line,
+    home: usize,
+    columns: &[Area],
+) -> Option<(&'a Segment, &'a Segment)> {
+    let pieces = line.pieces.iter();
+    let mut own = pieces.filter(|piece| run::home(columns, piece) == Some(home));
+    let first = own.next()?;
+    Some((first, own.next_back().unwrap_or(first)))
 }
 
 #[cfg(test)]

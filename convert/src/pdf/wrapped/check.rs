@@ -168,7 +168,7 @@ fn is_source<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> bool {
 fn has_labels(rows: &[Vec<Cell>]) -> bool {
     let first = || rows.iter().flatten().filter(|cell| cell.column == 0);
     let pieces = first().flat_map(|cell| &cell.lines);
-    let characters: usize = pieces.map(|piece| piece.characters + piece.wide).sum();
+    let characters: usize = pieces.map(|piece| columns_of(piece)).sum();
     let one_line = first().filter(|cell| cell.lines.len() == 1).count();
     characters <= MAXIMUM_LABEL * first().count()
         && share(one_line, first().count()) >= ONE_LINE_SHARE
@@ -207,10 +207,7 @@ fn prose_columns(rows: &[Vec<Cell>], columns: usize) -> usize {
     let is_prose = |column: &usize| {
         let cells = rows.iter().flatten().filter(|cell| cell.column == *column);
         let pieces: Vec<&&Segment> = cells.flat_map(|cell| &cell.lines).collect();
-        let characters: usize = pieces
-            .iter()
-            .map(|piece| piece.characters + piece.wide)
-            .sum();
+        let characters: usize = pieces.iter().map(|piece| columns_of(piece)).sum();
         characters > PROSE_LINE * pieces.len()
     };
     (0..columns).filter(is_prose).count()
@@ -263,6 +260,11 @@ fn broken_share<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, columns: &[Area])
 pub(super) fn is_broken(line: &Segment, width: f32, next: &Segment, column: Area) -> bool {
     let are_figures = !has_letter(line) && !has_letter(next);
     !are_figures && column.width() - width < needed(next)
+}
+
+/// Characters of a piece; Chinese ones count twice.
+pub(super) fn columns_of(piece: &Segment) -> usize {
+    piece.characters + piece.wide
 }
 
 fn has_letter(piece: &Segment) -> bool {
