@@ -181,7 +181,8 @@ fn between_rules(segments: &[Segment], edges: &[f32]) -> Option<(Vec<Vec<String>
         let has_text = |at: usize| body.iter().any(|piece| home(columns, piece) == at);
         (0..columns.len()).all(has_text)
     });
-    let of_body = columns(&body.into_iter().cloned().collect::<Vec<_>>());
+    let lines = lines::rows(body.iter().copied().cloned().collect());
+    let of_body = columns(&lines.concat());
     let [in_head, in_body] =
         [&of_head, &of_body].map(|columns| columns.as_ref().map_or(0, Vec::len));
     let candidates = [
@@ -189,10 +190,19 @@ fn between_rules(segments: &[Segment], edges: &[f32]) -> Option<(Vec<Vec<String>
         of_body,
         columns(&pieces),
     ];
-    candidates
-        .into_iter()
-        .flatten()
-        .find_map(|columns| Some((between_rules::rows(&pieces, &columns, edges)?, columns)))
+    candidates.into_iter().flatten().find_map(|columns| {
+        let columns = without_heads(columns, &head, &lines);
+        Some((between_rules::rows(&pieces, &columns, edges)?, columns))
+    })
+}
+
+/// Without columns that have no head and are none but a wide space of a long line.
+fn without_heads(columns: Vec<f32>, head: &[&Segment], lines: &[Vec<Segment>]) -> Vec<f32> {
+    let kept = without_spaces(columns.clone(), lines);
+    let has_head = |at: usize| head.iter().any(|piece| home(&columns, piece) == at);
+    let all = columns.iter().enumerate();
+    let all = all.filter(|(at, left)| has_head(*at) || kept.contains(left));
+    all.map(|(_, left)| *left).collect()
 }
 
 /// Left edges of the cells of a head of one line.
