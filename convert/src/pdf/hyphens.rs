@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use super::blocks::Block;
+use super::lines;
 use super::unicode::JOINT;
 use crate::escape::is_wide;
 
@@ -18,6 +19,75 @@ pub(super) fn is_one_word(text: &str) -> bool {
     let word = text.rsplit(char::is_whitespace).next().unwrap_or_default();
     let own = word.split('-').skip(1);
     own.filter(|part| !part.starts_with(JOINT)).count() == 1
+}
+
+/// Blocks between the two parts of a word that the end of a column or a page may have: notes and tables.
+const MAXIMUM_BETWEEN: usize = 4;
+
+/// Joins words that the end of a column or a page parts: the text goes on where the next paragraph of
+/// the page begins, else the rest of the word moves to its beginning.
+pub(super) fn join_over_ends(pages: &mut [Vec<Block>]) {
+    let blocks = pages.iter().enumerate();
+    let places = blocks.flat_map(|(page, blocks)| (0..blocks.len()).map(move |at| (page, at)));
+    let places: Vec<(usize, usize)> = places.collect();
+    for (place, from) in (1..).zip(&places) {
+        let is_open = text_at(pages, *from).is_some_and(|text| is_open(text));
+        let behind = places.get(place..).unwrap_or_default();
+        let Some(to) = is_open.then(|| next_part(pages, behind)).flatten() else {
+            continue;
+        };
+        let is_next = to.0 == from.0 && behind.first() == Some(&to);
+        let Some(text) = text_at(pages, to) else {
+            continue;
+        };
+        let part = match text.split_once(' ') {
+            Some((word, rest)) if !is_next => {
+                let word = word.to_owned();
+                *text = rest.to_owned();
+                word
+            }
+            _ => std::mem::take(text),
+        };
+        if let Some(text) = text_at(pages, *from) {
+            lines::append(text, &part, true);
+        }
+    }
+    let has_text = |block: &Block| !matches!(block, Block::Paragraph(text) if text.text.is_empty());
+    pages.iter_mut().for_each(|page| page.retain(has_text));
+}
+
+/// The text of the paragraph or the item at a page and a place on it.
+fn text_at(pages: &mut [Vec<Block>], (page, at): (usize, usize)) -> Option<&mut String> {
+    match pages.get_mut(page)?.get_mut(at)? {
+        Block::Paragraph(paragraph) => Some(&mut paragraph.text),
+        Block::Item(item) => Some(&mut item.text),
+        _ => None,
+    }
+}
+
+/// Whether a text ends with the hyphen of a parted word.
+fn is_open(text: &str) -> bool {
+    let before = text
+        .strip_suffix('-')
+        .and_then(|text| text.chars().next_back());
+    before.is_some_and(|before| before.is_alphabetic() && !is_wide(before))
+}
+
+/// Where the paragraph begins that goes on with a word.
+fn next_part(pages: &[Vec<Block>], behind: &[(usize, usize)]) -> Option<(usize, usize)> {
+    let is_passed = |block: &Block| match block {
+        Block::Table(_) => true,
+        Block::Paragraph(note) => note.text.starts_with(|first: char| first.is_ascii_digit()),
+        _ => false,
+    };
+    let near = behind.iter().take(MAXIMUM_BETWEEN + 1);
+    let mut blocks =
+        near.filter_map(|(page, at)| Some(((*page, *at), pages.get(*page)?.get(*at)?)));
+    let (place, block) = blocks.find(|(_, block)| !is_passed(block))?;
+    match block {
+        Block::Paragraph(text) if text.text.starts_with(char::is_lowercase) => Some(place),
+        _ => None,
+    }
 }
 
 /// Parts words with a hyphen, or not, as the rest of the document writes them; takes the marks out.
@@ -233,106 +303,4 @@ impl Written {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::blocks::Paragraph;
-    use super::super::lines;
-    use super::*;
-
-    /// What stands in a document of a text that a line parts and of another text.
-    fn read(one: &str, next: &str, other: &str) -> String {
-        let mut text = one.to_owned();
-        lines::append(&mut text, next, false);
-        read_all(&text, other)
-    }
-
-    fn read_all(text: &str, other: &str) -> String {
-        let page = [text, other].map(|text| {
-            Block::Paragraph(Paragraph {
-                text: text.to_owned(),
-                ..Paragraph::default()
-            })
-        });
-        let mut blocks = vec![page.to_vec()];
-        resolve(&mut blocks);
-        match blocks.remove(0).remove(0) {
-            Block::Paragraph(paragraph) => paragraph.text,
-            other => format!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn the_document_tells_whether_a_hyphen_is_part_of_a_word() {
-        for (one, next, other, expected) in [
-            ("a well-", "known fact", "", "a wellknown fact"),
-            (
-                "a well-",
-                "known fact",
-                "Well-known facts",
-                "a well-known fact",
-            ),
-            ("the conver-", "sion of", "", "the conversion of"),
-            ("of App-", "Size bytes", "", "of App-Size bytes"),
-            (
-                "of App-",
-                "Size bytes",
-                "the AppSize is",
-                "of AppSize bytes",
-            ),
-            (
-                "of App-",
-                "Size bytes",
-                "AppSize and App-Size",
-                "of App-Size bytes",
-            ),
-            ("由 App-", "Size 指定", "其中AppSize的", "由 AppSize 指定"),
-            ("pages 1-", "6 of it", "page 16", "pages 1-6 of it"),
-            ("bei base-", "和", "base和", "bei base-和"),
-        ] {
-            assert_eq!(read(one, next, other), expected);
-        }
-    }
-
-    #[test]
-    fn names_of_programs_are_one_word() {
-        for (one, next, expected) in [
-            (
-                "call readNextFrame-",
-                "OfStream here",
-                "call readNextFrameOfStream here",
-            ),
-            (
-                "die AtEndDocument-",
-                "Anweisung",
-                "die AtEndDocument-Anweisung",
-            ),
-            ("a Neo-", "London street", "a Neo-London street"),
-            ("the DATA-", "BUFFER", "the DATA-BUFFER"),
-        ] {
-            assert_eq!(read(one, next, ""), expected);
-        }
-    }
-
-    #[test]
-    fn words_over_three_lines_are_written_as_elsewhere() {
-        for (lines, other, expected) in [
-            (["Uicc-", "App-", "Type"], "UiccAppType", "UiccAppType"),
-            (
-                ["MBIMUicc-", "AppType-", "Unknown"],
-                "",
-                "MBIMUiccAppTypeUnknown",
-            ),
-            (
-                ["--an eco-", "sys-", "tem"],
-                "the Eco-system",
-                "--an eco-system",
-            ),
-            (["--eco-", "sys-", "tem-"], "an ecosystem", "--ecosystem-"),
-        ] {
-            let mut text = String::new();
-            lines
-                .iter()
-                .for_each(|line| lines::append(&mut text, line, false));
-            assert_eq!(read_all(&text, other), expected);
-        }
-    }
-}
+mod tests;

@@ -273,6 +273,7 @@ fn page_blocks(
     bounds: Bounds<'_>,
 ) -> Result<Vec<Vec<blocks::Block>>> {
     let (mut blocks, statistics) = layout_pages(pages, bounds)?;
+    hyphens::join_over_ends(&mut blocks);
     hyphens::resolve(&mut blocks);
     headings::mark(&mut blocks, &statistics, &document.bookmarks());
     over_pages::mark(&mut blocks);
