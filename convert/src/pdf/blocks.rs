@@ -5,6 +5,7 @@ use super::geometry::Area;
 use super::headings::number_depth;
 use super::lines::{self, Line};
 use super::lists::{self, Marker};
+use super::raised;
 use super::statistics::Statistics;
 use super::tables::Table;
 use super::unicode;
@@ -37,6 +38,8 @@ pub(super) enum Block {
     Table(Table),
     /// Lines in a font of one width.
     Code(Vec<String>),
+    /// A footnote: its mark (see `unicode`) and its text.
+    Note(char, String),
 }
 
 /// Text with the looks by which headings are told.
@@ -247,7 +250,12 @@ impl Region {
         let is_below_indent = open_lines.len() == 1 && !self.has_room(last, line);
         let is_beside = line.area.left > last.area.right
             || (line.area.right < last.area.left && !is_below_indent);
-        if is_beside || lists::has_leader(&last.text) || opens_item(line, last, open_lines) {
+        let is_note = line.text.starts_with(raised::is_raised);
+        if is_beside
+            || is_note
+            || lists::has_leader(&last.text)
+            || opens_item(line, last, open_lines)
+        {
             return true;
         }
         if open_lines.len() == 1 && is_numbered_title(last) {

@@ -12,6 +12,7 @@ use super::fonts::Fonts;
 use super::geometry::{Area, Turn};
 use super::library::Bindings;
 use super::links::PageLink;
+use super::raised;
 use super::structure::{Content, Marks};
 use super::unicode;
 
@@ -170,6 +171,7 @@ pub(super) fn read(place: &Place<'_>, text: &TextPage, bounds: Bounds<'_>) -> Re
         reader.read(index, &mut characters);
     }
     characters.trust_common_guesses();
+    raised::mark(&mut characters.glyphs);
     Ok(characters)
 }
 
@@ -314,6 +316,12 @@ impl Reader<'_> {
             bottom: baseline + 0.2 * style.size,
             ..drawn
         };
+        let stands_raised =
+            value.is_ascii_digit() && self.is_drawn_raised(index, turn, baseline, style.size);
+        let value = match stands_raised {
+            true => raised::figure(value).unwrap_or(value),
+            false => value,
+        };
         let (middle_x, middle_y) = (
             f32::midpoint(loose.left, loose.right),
             f32::midpoint(loose.bottom, loose.top),
@@ -332,6 +340,32 @@ impl Reader<'_> {
             content: self.content,
             is_guessed: self.is_guessed || value == unicode::UNREADABLE,
         })
+    }
+
+    /// Whether the glyph of a figure is a raised one although it stands on the line: fonts have such
+    /// figures for notes and powers.
+    fn is_drawn_raised(&self, index: c_int, turn: Turn, baseline: f32, size: f32) -> bool {
+        let (mut left, mut right, mut bottom, mut top) = (0.0, 0.0, 0.0, 0.0);
+        // SAFETY: as in `read`; the pointers are to variables of the right types.
+        let is_known = unsafe {
+            self.pdfium().FPDFText_GetCharBox(
+                self.text.handle,
+                index,
+                &raw mut left,
+                &raw mut right,
+                &raw mut bottom,
+                &raw mut top,
+            )
+        } != 0;
+        let drawn = Area::between(
+            turn.point(left as f32, top as f32),
+            turn.point(right as f32, bottom as f32),
+        );
+        is_known
+            && raised::is_drawn_raised(
+                (baseline - drawn.bottom) / size.max(0.1),
+                drawn.height() / size.max(0.1),
+            )
     }
 
     fn style_of(&mut self, object: FPDF_PAGEOBJECT, index: c_int) -> Style {

@@ -2,6 +2,7 @@
 
 use super::blocks::step;
 use super::lines::Line;
+use super::raised;
 use super::statistics::Statistics;
 use super::unicode;
 
@@ -14,12 +15,16 @@ pub(super) const FARTHEST: f32 = 4.0;
 /// Which lines are code: those in letters of one width, and those between them whose comments are
 /// in Chinese.
 pub(super) fn lines_of(lines: &[&Line], statistics: &Statistics) -> Vec<bool> {
-    let mut code: Vec<bool> = lines.iter().map(|line| statistics.is_code(line)).collect();
+    let notes = notes_of(lines);
+    let is_note = |at: usize| notes.get(at) == Some(&true);
+    let is_code = |(at, line): (usize, &&Line)| statistics.is_code(line) && !is_note(at);
+    let mut code: Vec<bool> = lines.iter().enumerate().map(is_code).collect();
     let goes_on = |above: usize, below: usize, other: usize| {
         let (Some(above), Some(below)) = (lines.get(above), lines.get(below)) else {
             return false;
         };
-        let is_like_code = lines.get(other).is_some_and(|line| line.is_fixed_or_wide);
+        let is_fixed = lines.get(other).is_some_and(|line| line.is_fixed_or_wide);
+        let is_like_code = is_fixed && !is_note(other);
         is_like_code && (above.size - below.size).abs() < 0.5 && step(above, below) < CODE_STEP
     };
     for at in 1..lines.len() {
@@ -39,6 +44,21 @@ pub(super) fn lines_of(lines: &[&Line], statistics: &Statistics) -> Vec<bool> {
         }
     }
     code
+}
+
+/// Which lines are notes, whose addresses are no code.
+fn notes_of(lines: &[&Line]) -> Vec<bool> {
+    let mut notes: Vec<bool> = Vec::with_capacity(lines.len());
+    let mut last: Option<&Line> = None;
+    for line in lines {
+        let goes_on = last.is_some_and(|last| {
+            (last.size - line.size).abs() < 0.5 && step(last, line) < CODE_STEP
+        });
+        let is_in_note = notes.last() == Some(&true) && goes_on;
+        notes.push(is_in_note || line.text.starts_with(raised::is_raised));
+        last = Some(line);
+    }
+    notes
 }
 
 /// Lines of code with their indentation and the blank lines between them.

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::blocks::Block;
 use super::lines;
+use super::raised;
 use super::unicode::JOINT;
 use crate::escape::is_wide;
 
@@ -76,8 +77,10 @@ fn is_open(text: &str) -> bool {
 /// Where the paragraph begins that goes on with a word.
 fn next_part(pages: &[Vec<Block>], behind: &[(usize, usize)]) -> Option<(usize, usize)> {
     let is_passed = |block: &Block| match block {
-        Block::Table(_) => true,
-        Block::Paragraph(note) => note.text.starts_with(|first: char| first.is_ascii_digit()),
+        Block::Table(_) | Block::Note(..) => true,
+        Block::Paragraph(note) => note
+            .text
+            .starts_with(|first: char| first.is_ascii_digit() || raised::is_raised(first)),
         _ => false,
     };
     let near = behind.iter().take(MAXIMUM_BETWEEN + 1);
@@ -109,7 +112,7 @@ fn each_text(blocks: &mut [Vec<Block>], visit: &mut impl FnMut(&mut String)) {
     for block in blocks.iter_mut().flatten() {
         match block {
             Block::Paragraph(paragraph) => visit(&mut paragraph.text),
-            Block::Heading(_, text) => visit(text),
+            Block::Heading(_, text) | Block::Note(_, text) => visit(text),
             Block::Item(item) => {
                 visit(&mut item.text);
                 if let Some(paragraph) = &mut item.paragraph {

@@ -1,9 +1,12 @@
-//! Signs of list items that stand alone, printed or drawn, joined with the text beside them, so that
-//! both move together.
+//! Signs of list items and numbers of notes that stand alone, printed or drawn, joined with the text
+//! beside them, so that both move together.
+
+use std::collections::HashSet;
 
 use super::cuts;
 use super::geometry::Area;
 use super::lists;
+use super::raised;
 use super::rules::Rules;
 use super::segments::Segment;
 
@@ -20,13 +23,26 @@ const DOT_SIZE: f32 = 0.75;
 /// Most drawn signs of a page: more of them are a diagram.
 const MAXIMUM_DOTS: usize = 300;
 
-/// Joins signs of list items that stand alone with the text beside them, so that both move
-/// together.
+/// Widest gap between a word and the number of a note that it refers to, in sizes of its letters, and
+/// most numbers of a page that are looked at.
+const NOTE_GAP: f32 = 0.5;
+const MAXIMUM_NUMBERS: usize = 300;
+
+/// Joins signs of list items, and numbers of notes, that stand alone with the text beside them, so
+/// that both move together.
 pub(super) fn with_markers(segments: Vec<Segment>, rules: &Rules) -> Vec<Segment> {
     let segments = with_dots(segments, rules);
-    let (markers, mut texts): (Vec<_>, Vec<_>) = segments
-        .into_iter()
-        .partition(|segment| lists::is_marker(segment.text.trim()));
+    let numbers = numbers_of_notes(&segments);
+    let is_marker = |at: usize, segment: &Segment| {
+        numbers.contains(&at) || lists::is_marker(segment.text.trim())
+    };
+    let (mut markers, mut texts) = (Vec::new(), Vec::new());
+    for (at, segment) in segments.into_iter().enumerate() {
+        match is_marker(at, &segment) {
+            true => markers.push(segment),
+            false => texts.push(segment),
+        }
+    }
     let mut lonely = Vec::new();
     let compared = MAXIMUM_COMPARISONS.checked_div(texts.len()).unwrap_or(0);
     for (index, marker) in markers.into_iter().enumerate() {
@@ -62,6 +78,28 @@ pub(super) fn with_markers(segments: Vec<Segment>, rules: &Rules) -> Vec<Segment
     }
     texts.extend(lonely);
     texts
+}
+
+/// The segments that are nothing but raised figures and stand behind no word.
+fn numbers_of_notes(segments: &[Segment]) -> HashSet<usize> {
+    let is_behind = |number: &Segment, text: &Segment| {
+        let gap = gap(number, text.area).max(gap(text, number.area));
+        text.area.shared_height(number.area) > 0.0 && gap < NOTE_GAP * text.size
+    };
+    let is_number = |text: &str| !text.is_empty() && text.chars().all(raised::is_raised);
+    let numbers = segments.iter().enumerate();
+    numbers
+        .filter(|(_, segment)| is_number(segment.text.trim()))
+        .take(MAXIMUM_NUMBERS)
+        .filter(|(_, number)| {
+            let before = |text: &&Segment| text.area.left < number.area.left;
+            !segments
+                .iter()
+                .filter(before)
+                .any(|text| is_behind(number, text))
+        })
+        .map(|(at, _)| at)
+        .collect()
 }
 
 /// Writes the signs that are drawn as shapes before the text on their right.

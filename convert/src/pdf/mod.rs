@@ -2,8 +2,8 @@
 //!
 //! The route with PDFium (`library`): open (`document`) → characters, links and drawn lines of each
 //! page (`page_text`) → running headers, footers and page numbers off (`repeats`) → tables,
-//! columns, paragraphs (`layout`) → words that lines part (`hyphens`) → headings (`headings`) → tables
-//! over pages (`over_pages`) → Markdown (`render`). Pages with tags that are to be believed take all that from them (`structure`); the metadata `tagged_pages` lists
+//! columns, paragraphs (`layout`) → footnotes (`notes`) → words that lines part (`hyphens`) → headings
+//! (`headings`) → tables over pages (`over_pages`) → Markdown (`render`). Pages with tags that are to be believed take all that from them (`structure`); the metadata `tagged_pages` lists
 //! these. Without PDFium the built-in reader does it all (`fallback`). Rules: hidden layers and invisible text are read (it
 //! is the text layer of scans), annotations and form fields are not, running lines that are taken
 //! off stand once in the metadata `running_lines`, pages are parted by form feeds, pages without
@@ -30,11 +30,13 @@ mod lines;
 mod links;
 mod lists;
 mod markers;
+mod notes;
 mod over_pages;
 mod overlaps;
 mod own_rows;
 mod page_image;
 mod page_text;
+mod raised;
 mod render;
 mod repeats;
 mod ruled;
@@ -59,6 +61,7 @@ use crate::limits::Limits;
 use crate::picture::jpeg;
 use document::Document;
 use page_text::PageText;
+use render::References;
 use statistics::Statistics;
 
 #[doc(hidden)]
@@ -68,10 +71,10 @@ pub use library::{
 };
 
 /// Name and version with PDFium; the version grows with every change of the output.
-pub(crate) const NAME: &str = "pdf/9";
+pub(crate) const NAME: &str = "pdf/10";
 
 /// Name and version where tags told the text of a page at least.
-pub(crate) const TAGGED_NAME: &str = "pdf-tagged/5";
+pub(crate) const TAGGED_NAME: &str = "pdf-tagged/6";
 
 /// Name and version of the built-in reader.
 pub const BUILTIN_NAME: &str = "pdf-builtin/1";
@@ -244,12 +247,16 @@ fn extract(document: &Document, bounds: Bounds<'_>) -> Result<Extracted> {
     if !removed.is_empty() {
         metadata.insert("running_lines".to_owned(), removed.join("\n"));
     }
-    let blocks = page_blocks(document, pages, bounds)?;
+    let (blocks, notes) = page_blocks(document, pages, bounds)?;
+    let references = References {
+        addresses: &read.addresses,
+        notes: &notes,
+    };
     let with_scan = |(index, blocks): (usize, &Vec<_>)| {
         scans
             .get(&index)
             .cloned()
-            .unwrap_or_else(|| render::page(blocks, &read.addresses))
+            .unwrap_or_else(|| render::page(blocks, references))
     };
     let markdown = blocks
         .iter()
@@ -266,18 +273,19 @@ fn extract(document: &Document, bounds: Bounds<'_>) -> Result<Extracted> {
     })
 }
 
-/// The blocks of each page, with the headings among them.
+/// The blocks of each page, with the headings among them, and the labels of notes.
 fn page_blocks(
     document: &Document,
     pages: Vec<PageText>,
     bounds: Bounds<'_>,
-) -> Result<Vec<Vec<blocks::Block>>> {
+) -> Result<(Vec<Vec<blocks::Block>>, Vec<String>)> {
     let (mut blocks, statistics) = layout_pages(pages, bounds)?;
+    let notes = notes::link(&mut blocks, &statistics);
     hyphens::join_over_ends(&mut blocks);
     hyphens::resolve(&mut blocks);
     headings::mark(&mut blocks, &statistics, &document.bookmarks());
     over_pages::mark(&mut blocks);
-    Ok(blocks)
+    Ok((blocks, notes))
 }
 
 /// The blocks of each page, and what is usual on it.

@@ -82,8 +82,7 @@ fn is_broken(cell: &Cell) -> bool {
 }
 
 fn is_figure(text: &str) -> bool {
-    text.contains(|character: char| character.is_ascii_digit())
-        && !text.contains(char::is_alphabetic)
+    text.contains(char::is_numeric) && !text.contains(char::is_alphabetic)
 }
 
 fn is_short_word(text: &str) -> bool {

@@ -13,9 +13,26 @@ const MAXIMUM_LIST_DEPTH: usize = 6;
 /// How much further right an inner item stands, in points.
 const LIST_STEP: f32 = 4.0;
 
+/// What the marks in texts stand for, by their numbers.
+#[derive(Clone, Copy, Default)]
+pub(super) struct References<'a> {
+    /// Where links lead.
+    pub addresses: &'a [String],
+    /// Labels of notes.
+    pub notes: &'a [String],
+}
+
+impl References<'_> {
+    /// `[^label]` for the mark of a note; `None` for another character.
+    fn note(&self, mark: char) -> Option<String> {
+        let label = self.notes.get(unicode::note_number(mark)?)?;
+        Some(format!("[^{label}]"))
+    }
+}
+
 /// The Markdown of a page, blocks parted by blank lines, a line end at the end; empty without
 /// blocks.
-pub(super) fn page(blocks: &[Block], addresses: &[String]) -> String {
+pub(super) fn page(blocks: &[Block], references: References<'_>) -> String {
     let mut out = String::new();
     let mut lists = Lists::default();
     for (index, block) in blocks.iter().enumerate() {
@@ -28,7 +45,7 @@ pub(super) fn page(blocks: &[Block], addresses: &[String]) -> String {
         }
         match block {
             Block::Heading(level, text) => {
-                let text = inline(&lists::without_leaders(text), addresses);
+                let text = inline(&lists::without_leaders(text), references);
                 out.push_str(&format!(
                     "{} {}\n",
                     "#".repeat(usize::from(*level)),
@@ -36,13 +53,17 @@ pub(super) fn page(blocks: &[Block], addresses: &[String]) -> String {
                 ));
             }
             Block::Paragraph(paragraph) => {
-                let text = inline(&lists::without_leaders(&paragraph.text), addresses);
+                let text = inline(&lists::without_leaders(&paragraph.text), references);
                 out.push_str(&escape_starts(&text));
                 out.push('\n');
             }
-            Block::Item(item) => out.push_str(&lists.item(item, addresses)),
-            Block::Table(table) => write_table(table, addresses, &mut out),
+            Block::Item(item) => out.push_str(&lists.item(item, references)),
+            Block::Table(table) => write_table(table, references, &mut out),
             Block::Code(lines) => out.push_str(&fenced("", &lines.join("\n"))),
+            Block::Note(mark, text) => {
+                let label = references.note(*mark).unwrap_or_default();
+                out.push_str(&format!("{label}: {}\n", inline(text, references)));
+            }
         }
     }
     out
@@ -55,13 +76,13 @@ struct Lists {
 }
 
 impl Lists {
-    fn item(&mut self, item: &Item, addresses: &[String]) -> String {
+    fn item(&mut self, item: &Item, references: References<'_>) -> String {
         let indent = self.enter(item.left);
         // What stands in this item begins below its text.
         if let Some(last) = self.open.last_mut() {
             last.1 = indent + item.marker.len() + 1;
         }
-        let text = inline(&lists::without_leaders(&item.text), addresses);
+        let text = inline(&lists::without_leaders(&item.text), references);
         format!(
             "{}{} {}\n",
             " ".repeat(indent),
@@ -98,13 +119,13 @@ impl Lists {
 }
 
 /// The rows of a table; where it goes on from the page before, without a rule below the first.
-fn write_table(table: &Table, addresses: &[String], out: &mut String) {
+fn write_table(table: &Table, references: References<'_>, out: &mut String) {
     let rows = &table.rows;
     let width = rows.iter().map(Vec::len).max().unwrap_or(0);
     for (index, row) in rows.iter().enumerate() {
         let cell = |column: usize| row.get(column).map_or("", String::as_str);
         push_row(
-            (0..width).map(|column| ready_cell(&inline(cell(column), addresses))),
+            (0..width).map(|column| ready_cell(&inline(cell(column), references))),
             out,
         );
         if index == 0 && table.head_before.is_none() {
@@ -114,7 +135,7 @@ fn write_table(table: &Table, addresses: &[String], out: &mut String) {
 }
 
 /// Text with its links as Markdown, what would be read as Markdown escaped.
-fn inline(text: &str, addresses: &[String]) -> String {
+fn inline(text: &str, references: References<'_>) -> String {
     let text = joined_links(text.trim());
     let mut out = String::with_capacity(text.len() + 16);
     let mut address: Option<&str> = None;
@@ -122,7 +143,10 @@ fn inline(text: &str, addresses: &[String]) -> String {
     let mut last: Option<char> = None;
     while let Some(character) = characters.next() {
         if let Some(number) = unicode::link_number(character) {
-            address = addresses.get(usize::from(number)).map(String::as_str);
+            address = references
+                .addresses
+                .get(usize::from(number))
+                .map(String::as_str);
             out.extend(address.map(|_| '['));
             continue;
         }
@@ -130,6 +154,11 @@ fn inline(text: &str, addresses: &[String]) -> String {
             if let Some(address) = address.take() {
                 out.extend(["](", address, ")"]);
             }
+            continue;
+        }
+        if let Some(note) = references.note(character) {
+            out.push_str(&note);
+            last = Some(']');
             continue;
         }
         if needs_escape(
@@ -216,16 +245,37 @@ mod tests {
             Block::Code(vec!["x = `1`".into()]),
         ];
         let expected = "## Heading\n\n\\# no heading\n\n- one\n  - inner\n3. three\n\n| a\\|b | c<br>d |\n| --- | --- |\n| 1 |  |\n\n```\nx = `1`\n```\n";
-        assert_eq!(page(&blocks, &[]), expected);
+        assert_eq!(page(&blocks, References::default()), expected);
     }
 
     #[test]
     fn pieces_of_a_link_are_one_link() {
         let (start, end) = (unicode::link_start(0), unicode::LINK_END);
         let text = format!("see {start}the{end} {start}page{end}, {start}now{end}");
+        let addresses = ["http://a".to_owned()];
+        let references = References {
+            addresses: &addresses,
+            notes: &[],
+        };
         assert_eq!(
-            page(&[paragraph(&text)], &["http://a".to_owned()]),
+            page(&[paragraph(&text)], references),
             "see [the page](http://a), [now](http://a)\n"
+        );
+    }
+    #[test]
+    fn notes_are_footnotes() {
+        let mark = unicode::note_mark(0).unwrap_or_default();
+        let blocks = [
+            paragraph(&format!("Twelve{mark} stations.")),
+            Block::Note(mark, "Asleep [1].".into()),
+        ];
+        let references = References {
+            addresses: &[],
+            notes: &["3".to_owned()],
+        };
+        assert_eq!(
+            page(&blocks, references),
+            "Twelve[^3] stations.\n\n[^3]: Asleep [1].\n"
         );
     }
 }

@@ -8,6 +8,9 @@ use crate::escape::is_wide;
 /// First of the characters that mark the start of a link in text; the link's number is added.
 const LINK_START: u32 = 0xF_0000;
 
+/// First of the characters that stand in text for what refers to a note; the note's number is added.
+const NOTE: u32 = 0x10_0000;
+
 /// Stands for a drawn character without a meaning in Unicode.
 pub(super) const UNREADABLE: char = '\u{FFFD}';
 
@@ -29,9 +32,26 @@ pub(super) fn link_number(mark: char) -> Option<u16> {
         .then(|| (u32::from(mark) - LINK_START) as u16)
 }
 
+/// The mark of note `number`; `None` where there are too many.
+pub(super) fn note_mark(number: usize) -> Option<char> {
+    let number = u32::try_from(number)
+        .ok()
+        .filter(|number| *number < 0xFFF0)?;
+    char::from_u32(NOTE + number)
+}
+
+/// The number of the note that a mark stands for.
+pub(super) fn note_number(mark: char) -> Option<usize> {
+    (0x10_0000..0x10_FFF0)
+        .contains(&u32::from(mark))
+        .then(|| (u32::from(mark) - NOTE) as usize)
+}
+
 /// Whether a character is one of our marks.
 pub(super) fn is_mark(character: char) -> bool {
-    matches!(character, LINK_END | JOINT) || link_number(character).is_some()
+    matches!(character, LINK_END | JOINT)
+        || link_number(character).is_some()
+        || note_number(character).is_some()
 }
 
 /// The character of a code that means something in Unicode; bullets of symbol fonts become real
@@ -124,6 +144,9 @@ mod tests {
             [Some(0), Some(7), Some(60_000)]
         );
         assert!(is_mark(LINK_END) && link_number(LINK_END).is_none() && !is_mark('x'));
+        let note = note_mark(7).unwrap_or_default();
+        assert_eq!((note_number(note), note_number(LINK_END)), (Some(7), None));
+        assert!(is_mark(note) && note_mark(70_000).is_none());
     }
 
     #[test]

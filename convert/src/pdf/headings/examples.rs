@@ -6,7 +6,7 @@ use super::Outline;
 use super::features::{Candidate, Document};
 use crate::config::PdfConfig;
 use crate::limits::Limits;
-use crate::pdf::{Bounds, document, layout_pages, library, read_pages, repeats};
+use crate::pdf::{Bounds, document, layout_pages, library, notes, read_pages, repeats};
 
 /// A paragraph that may be a heading.
 #[derive(Clone, Debug)]
@@ -32,7 +32,8 @@ pub fn heading_examples(
     let bounds = Bounds { settings, limits };
     let mut pages = read_pages(&open, bounds)?.pages;
     repeats::remove(&mut pages);
-    let (blocks, statistics) = layout_pages(pages, bounds)?;
+    let (mut blocks, statistics) = layout_pages(pages, bounds)?;
+    notes::link(&mut blocks, &statistics);
     let outline = Outline::of(&open.bookmarks());
     let document = Document::of(&blocks, &statistics);
     let example = |candidate: Candidate| {

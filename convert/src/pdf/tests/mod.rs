@@ -2,6 +2,7 @@
 //! can be loaded, the others everywhere.
 
 mod maker;
+mod notes;
 mod tagged;
 mod tagged_maker;
 

@@ -233,8 +233,8 @@ fn goes_on(lines: &[Line], at: usize, row: &BTreeSet<usize>, columns: &[Area]) -
 fn is_figure(piece: &Segment) -> bool {
     let text = piece.text.trim();
     let is_part =
-        |sign: char| sign.is_ascii_digit() || matches!(sign, '.' | ',' | '%' | '+' | '-' | '−');
-    text.contains(|sign: char| sign.is_ascii_digit()) && text.chars().all(is_part)
+        |sign: char| sign.is_numeric() || matches!(sign, '.' | ',' | '%' | '+' | '-' | '−');
+    text.contains(char::is_numeric) && text.chars().all(is_part)
 }
 
 /// The first and the last piece of a line in a column.
