@@ -10,6 +10,7 @@ texts       share of paragraphs, items and notes that are found at all, by lette
 items       share of the items of lists that are items
 code        share of the lines of code that are lines of code blocks
 hyphens     of the words that an end of a line parts with a hyphen, the share that are one word again, as it was written
+notes       share of the footnotes that are footnotes of Markdown, `[^1]` behind the text that refers to them and their text behind `[^1]:`
 links       share of the links that are links with the same text and address
 heads       share of the running heads and feet that were printed and are kept in the text, and in how many files any is
 """
@@ -30,6 +31,9 @@ from renderers import FOOT, RUNNING
 from sources import LINK, plain
 
 KEY_LENGTH = 60
+BEFORE_NOTE = 12
+NOTE = re.compile(r"^\f?\[\^(\d[\d.]*)\]: ?(.*)", re.MULTILINE)
+MARK = re.compile(r"\[\^(\d[\d.]*)\]")
 WORD = re.compile(r"\w+(?:[-'’]\w+)*")
 
 
@@ -58,10 +62,19 @@ def inline_runs(tokens):
             yield "link" if is_link else "plain", token.content if token.type in ("text", "code_inline") else " "
 
 
+def marked(markdown):
+    """The text before each mark of a note, as far as it counts, and its label."""
+    markdown = NOTE.sub("", markdown)
+    return [(markdown[max(0, mark.start() - 4 * BEFORE_NOTE):mark.start()], mark[1]) for mark in MARK.finditer(markdown)]
+
+
 def parsed(markdown):
-    """Headings (level, key), rows of cells, items, lines of code, links, words and the whole text of Markdown."""
+    """Headings (level, key), rows of cells, items, lines of code, links, notes, words and the whole text of Markdown."""
     found = {"headings": [], "rows": [], "items": [], "code": [], "links": collections.Counter()}
-    tokens = MarkdownIt("commonmark").enable("table").parse(markdown)
+    found["notes"] = {label: key(text) for label, text in NOTE.findall(markdown)}
+    found["marked"] = [(key(text), label) for text, label in marked(markdown)]
+    # CommonMark takes notes without spaces, as Chinese ones are, for targets of links.
+    tokens = MarkdownIt("commonmark").enable("table").parse(MARK.sub("", NOTE.sub(r"\2", markdown)))
     in_item, texts = False, []
     for index, token in enumerate(tokens):
         match token.type:
@@ -98,6 +111,7 @@ def score(truth, markdown):
     score_texts(truth, found, counts)
     score_hyphens(truth, found, counts)
     score_links(truth, found, counts)
+    score_notes(truth, found, counts)
     if truth["head"]:
         counts["heads_of"] = 2 * truth["pages"]
         kept = markdown.count(RUNNING) + len(re.findall(rf"\b{FOOT} \d+\b", markdown))
@@ -196,6 +210,18 @@ def score_links(truth, found, counts):
     counts["links"] += (wanted & found["links"]).total()
 
 
+def score_notes(truth, found, counts):
+    for runs in all_runs(truth["blocks"]):
+        before = ""
+        for style, text in runs:
+            if style != "note":
+                before = key(before + text)[-BEFORE_NOTE:] if key(text) else before
+                continue
+            labels = {label for label, note in found["notes"].items() if note == key(text)}
+            counts["notes_of"] += 1
+            counts["notes"] += any(label in labels and text_before.endswith(before) for text_before, label in found["marked"])
+
+
 def convert(command, file):
     arguments = [part.replace("{file}", str(file)) for part in shlex.split(command)]
     return subprocess.run(arguments, capture_output=True, text=True, timeout=300).stdout
@@ -206,13 +232,14 @@ def share(counts, name, of):
 
 
 def report(groups):
-    names = ["files", "headings of", "recall", "precision", "level", "cells of", "cells", "order", "texts", "items", "code", "hyphens", "links", "heads kept", "files with heads"]
+    names = ["files", "headings of", "recall", "precision", "level", "cells of", "cells", "order", "texts", "items", "code", "hyphens", "links", "notes", "heads kept", "files with heads"]
     print(f"| what | {' | '.join(names)} |\n|{'---|' * (len(names) + 1)}")
     for name, counts in sorted(groups.items()):
         figures = [counts["files"], counts["headings_of"], share(counts, "headings", "headings_of"), share(counts, "headings", "headings_found"),
                    share(counts, "levels", "headings"), counts["cells_of"], share(counts, "cells", "cells_of"), share(counts, "order", "order_of"),
                    share(counts, "texts", "texts_of"), share(counts, "items", "items_of"), share(counts, "code", "code_of"),
-                   share(counts, "hyphens", "hyphens_of"), share(counts, "links", "links_of"), share(counts, "heads", "heads_of"), counts["heads_files"]]
+                   share(counts, "hyphens", "hyphens_of"), share(counts, "links", "links_of"), share(counts, "notes", "notes_of"),
+                   share(counts, "heads", "heads_of"), counts["heads_files"]]
         print(f"| {name} | {' | '.join(map(str, figures))} |")
 
 
