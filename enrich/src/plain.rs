@@ -50,6 +50,7 @@ fn begins_line(tag: &Tag<'_>) -> bool {
             | Tag::TableRow
             | Tag::TableHead
             | Tag::HtmlBlock
+            | Tag::FootnoteDefinition(_)
     )
 }
 
@@ -62,6 +63,7 @@ fn ends_line(tag: &TagEnd) -> bool {
             | TagEnd::CodeBlock
             | TagEnd::TableRow
             | TagEnd::TableHead
+            | TagEnd::FootnoteDefinition
     )
 }
 
@@ -232,6 +234,12 @@ mod tests {
             plain_text(source),
             "MB 数据\nsee label alt code.x & a_1\none\ntwo"
         );
+    }
+
+    #[test]
+    fn notes_are_text_and_what_refers_to_them_is_none() {
+        let source = "十二个站[^1]睡眠。\n\n[^1]: 夜间测量\n\n# 结果\n\n[^2]: Here";
+        assert_eq!(plain_text(source), "十二个站睡眠。\n夜间测量\n结果\nHere");
     }
 
     #[test]

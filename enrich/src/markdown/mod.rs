@@ -161,9 +161,13 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// What of Markdown beyond CommonMark is understood.
+/// What of Markdown beyond CommonMark is understood. Without footnotes the text of a Chinese one, which
+/// has no spaces, would be the target of links and no text.
 pub fn options() -> Options {
-    Options::ENABLE_TABLES | Options::ENABLE_MATH | Options::ENABLE_STRIKETHROUGH
+    Options::ENABLE_TABLES
+        | Options::ENABLE_MATH
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_FOOTNOTES
 }
 
 #[cfg(test)]

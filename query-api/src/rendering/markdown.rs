@@ -21,6 +21,7 @@ pub fn html(text: &str, marks: &Marks, levels_above: usize) -> Option<String> {
         events: Vec::new(),
         last_character: None,
         picture: None,
+        note: None,
     };
     let mut bounds = Bounds::new(text.len());
     for event in TextMergeStream::new(Parser::new_ext(text, options())) {
@@ -40,6 +41,7 @@ pub fn options() -> Options {
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_MATH
+        | Options::ENABLE_FOOTNOTES
 }
 
 /// Turns what the parser gives into what is written.
@@ -51,6 +53,8 @@ struct Writer<'a> {
     last_character: Option<char>,
     /// The picture that a description belongs to.
     picture: Option<Picture>,
+    /// The label of the note whose text comes next.
+    note: Option<CowStr<'a>>,
 }
 
 /// What becomes of a picture.
@@ -78,6 +82,17 @@ impl<'a> Writer<'a> {
                 self.push(Event::End(TagEnd::Heading(level)));
             }
             Event::SoftBreak => self.push(Event::SoftBreak),
+            Event::FootnoteReference(label) => self.label(label),
+            Event::Start(Tag::FootnoteDefinition(label)) => self.note = Some(label),
+            Event::End(TagEnd::FootnoteDefinition) => self.note = None,
+            Event::Start(Tag::Paragraph) => {
+                self.last_character = None;
+                self.push(Event::Start(Tag::Paragraph));
+                if let Some(label) = self.note.take() {
+                    self.label(label);
+                    self.push(Event::Text(" ".into()));
+                }
+            }
             other => {
                 self.last_character = None;
                 self.push(other);
@@ -91,6 +106,14 @@ impl<'a> Writer<'a> {
 
     fn raw(&mut self, html: impl Into<CowStr<'a>>) {
         self.push(Event::InlineHtml(html.into()));
+    }
+
+    /// The label of a note above the line.
+    fn label(&mut self, label: CowStr<'a>) {
+        self.last_character = None;
+        self.raw("<sup>");
+        self.push(Event::Text(label));
+        self.raw("</sup>");
     }
 
     fn picture(&mut self, link: &str) {
@@ -227,6 +250,11 @@ mod tests {
     fn blocks_of_markdown_become_elements() {
         let table = [
             ("> quote", "<blockquote>\n<p>quote</p>\n</blockquote>\n"),
+            (
+                "睡眠[^2]。\n\n[^2]: 夜间测量",
+                "<p>睡眠<sup>2</sup>。</p>\n<p><sup>2</sup> 夜间测量</p>\n",
+            ),
+            ("no note[^2]", "<p>no note[^2]</p>\n"),
             ("a *b* `c`", "<p>a <em>b</em> <code>c</code></p>\n"),
             ("# Top", "<h3>Top</h3>\n"),
             ("###### Low", "<h6>Low</h6>\n"),

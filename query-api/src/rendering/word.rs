@@ -149,6 +149,10 @@ impl Writer {
                 self.end_paragraph();
                 self.quotes += 1;
             }
+            Tag::FootnoteDefinition(label) => {
+                self.end_paragraph();
+                self.text(&format!("[^{label}]: "));
+            }
             Tag::CodeBlock(_) => {
                 self.end_paragraph();
                 self.code = Some(String::new());
