@@ -152,7 +152,8 @@ pub fn numbered(sources: &[Source]) -> Vec<NumberedPassage> {
     sources.iter().map(passage).collect()
 }
 
-/// Title and sections, what code does, then the text.
+/// Title and sections, what code does, then the text. What refers to notes is left out of documents: it
+/// looks like a citation, and models copy it.
 pub fn shown(source: &Source) -> String {
     let mut place = vec![source.title.as_str()];
     place.extend(source.section_path.iter().map(String::as_str));
@@ -163,8 +164,32 @@ pub fn shown(source: &Source) -> String {
             "{place}:{}-{}\n\n{description}\n\n{}",
             lines.first, lines.last, source.text
         ),
-        _ => format!("{place}\n\n{}", source.text),
+        _ => format!("{place}\n\n{}", without_notes(&source.text)),
     }
+}
+
+/// A text without `[^1]` and without the `[^1]: ` before a note.
+fn without_notes(text: &str) -> String {
+    let mut parts = text.split("[^");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let behind = part.split_once(']').filter(|(label, _)| {
+            let is_part = |sign: char| sign.is_ascii_digit() || sign == '.';
+            label.starts_with(|first: char| first.is_ascii_digit()) && label.chars().all(is_part)
+        });
+        match behind {
+            Some((_, text)) => {
+                let begins_line = shown.is_empty() || shown.ends_with('\n');
+                let text = text
+                    .strip_prefix(": ")
+                    .filter(|_| begins_line)
+                    .unwrap_or(text);
+                shown.push_str(text);
+            }
+            None => shown.extend(["[^", part]),
+        }
+    }
+    shown
 }
 
 /// What was said before, as a model is shown it.
@@ -285,6 +310,25 @@ impl Writing<'_> {
         }
         for number in checked.cited {
             self.events.send(AskEvent::Citation { number }).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_refers_to_notes_is_not_shown() {
+        for (text, expected) in [
+            ("Twelve[^1] sleep[^2.13].", "Twelve sleep."),
+            ("Text.\n\n[^1]: Measured.", "Text.\n\nMeasured."),
+            (
+                "`[^0-9]` [^.] [^] [^note] [^1",
+                "`[^0-9]` [^.] [^] [^note] [^1",
+            ),
+        ] {
+            assert_eq!(without_notes(text), expected);
         }
     }
 }
