@@ -25,6 +25,9 @@ const GARBAGE_PERCENT: usize = 40;
 /// Sizes in points outside of which a font's size says nothing about the size of its letters.
 const PLAUSIBLE_SIZES: std::ops::Range<f32> = 0.5..400.0;
 
+/// Widest gap within text that goes on beyond the edge of the page, in sizes of its letters.
+const RUN_GAP: f32 = 0.6;
+
 /// How a character looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Style {
@@ -159,6 +162,7 @@ pub(super) fn read(place: &Place<'_>, text: &TextPage, bounds: Bounds<'_>) -> Re
         style: Style::default(),
         is_guessed: false,
         fonts: Fonts::default(),
+        end: None,
     };
     let mut characters = Characters {
         glyphs: Vec::with_capacity(usize::try_from(count).unwrap_or(0)),
@@ -197,6 +201,8 @@ struct Reader<'a> {
     style: Style,
     is_guessed: bool,
     fonts: Fonts,
+    /// Where the latest character ends that counts, and its baseline, as it is turned.
+    end: Option<(Turn, f32, f32)>,
 }
 
 impl Reader<'_> {
@@ -271,8 +277,17 @@ impl Reader<'_> {
         }
     }
 
+    /// Whether a character goes on right behind the latest one: text that begins on the page counts
+    /// beyond its edge, too.
+    fn goes_on(&self, turn: Turn, x: f32, baseline: f32) -> bool {
+        self.end.is_some_and(|(last_turn, right, last_baseline)| {
+            let gap = (x - right).abs() / self.style.size.max(0.1);
+            last_turn == turn && (baseline - last_baseline).abs() < 0.5 && gap < RUN_GAP
+        })
+    }
+
     /// The character with its place; `None` outside of the page.
-    fn place(&self, value: char, index: c_int) -> Option<Character> {
+    fn place(&mut self, value: char, index: c_int) -> Option<Character> {
         let mut loose = FS_RECTF {
             left: 0.0,
             top: 0.0,
@@ -298,9 +313,10 @@ impl Reader<'_> {
         };
         let (origin_x, baseline) = turn.point(x as f32, y as f32);
         let (width, height) = turn.size();
-        let is_on_page =
-            (-1.0..=width + 1.0).contains(&origin_x) && (-1.0..=height + 1.0).contains(&baseline);
-        if !is_placed || !is_on_page {
+        let is_on_page = (-1.0..=width + 1.0).contains(&origin_x);
+        let counts = (is_on_page || self.goes_on(turn, origin_x, baseline))
+            && (-1.0..=height + 1.0).contains(&baseline);
+        if !is_placed || !counts {
             return None;
         }
         let drawn = Area::between(
@@ -316,6 +332,7 @@ impl Reader<'_> {
             bottom: baseline + 0.2 * style.size,
             ..drawn
         };
+        self.end = Some((turn, area.right, baseline));
         let stands_raised =
             value.is_ascii_digit() && self.is_drawn_raised(index, turn, baseline, style.size);
         let value = match stands_raised {

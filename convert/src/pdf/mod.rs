@@ -2,8 +2,8 @@
 //!
 //! The route with PDFium (`library`): open (`document`) → characters, links and drawn lines of each
 //! page (`page_text`) → running headers, footers and page numbers off (`repeats`) → tables,
-//! columns, paragraphs (`layout`) → footnotes (`notes`) → words that lines part (`hyphens`) → headings
-//! (`headings`) → tables over pages (`over_pages`) → Markdown (`render`). Pages with tags that are to be believed take all that from them (`structure`); the metadata `tagged_pages` lists
+//! columns, paragraphs (`layout`) → footnotes (`notes`) → tables over pages (`over_pages`) → words that
+//! lines part (`hyphens`) → headings (`headings`) → Markdown (`render`). Pages with tags that are to be believed take all that from them (`structure`); the metadata `tagged_pages` lists
 //! these. Without PDFium the built-in reader does it all (`fallback`). Rules: hidden layers and invisible text are read (it
 //! is the text layer of scans), annotations and form fields are not, running lines that are taken
 //! off stand once in the metadata `running_lines`, pages are parted by form feeds, pages without
@@ -282,9 +282,9 @@ fn page_blocks(
     let (mut blocks, statistics) = layout_pages(pages, bounds)?;
     let notes = notes::link(&mut blocks, &statistics);
     hyphens::join_over_ends(&mut blocks);
+    over_pages::mark(&mut blocks);
     hyphens::resolve(&mut blocks);
     headings::mark(&mut blocks, &statistics, &document.bookmarks());
-    over_pages::mark(&mut blocks);
     Ok((blocks, notes))
 }
 

@@ -1,6 +1,8 @@
-//! Tables that go on over pages: their rows without the head that is printed again.
+//! Tables that go on over pages: their rows without the head that is printed again, and rows that
+//! the end of a page breaks whole again.
 
 use super::blocks::Block;
+use super::lines;
 use super::tables::Table;
 
 /// How far the edges of both parts may differ, in points.
@@ -10,12 +12,12 @@ const SAME_EDGE: f32 = 6.0;
 pub(super) fn mark(pages: &mut [Vec<Block>]) {
     for at in 1..pages.len() {
         let (before, own) = pages.split_at_mut(at);
-        let (Some(before), Some(own)) = (before.last(), own.first_mut()) else {
+        let (Some(before), Some(own)) = (before.last_mut(), own.first_mut()) else {
             continue;
         };
-        let (Some(Block::Table(above)), Some(Block::Table(below))) =
-            (before.last(), own.first_mut())
-        else {
+        let is_note = |block: &&mut Block| matches!(block, Block::Note(..));
+        let last = before.iter_mut().rev().find(|block| !is_note(block));
+        let (Some(Block::Table(above)), Some(Block::Table(below))) = (last, own.first_mut()) else {
             continue;
         };
         if !go_on(above, below) {
@@ -25,9 +27,25 @@ pub(super) fn mark(pages: &mut [Vec<Block>]) {
             below.rows.remove(0);
         }
         below.head_before = above.head().cloned();
+        if below.goes_on && above.rows.len() > 1 {
+            let rest = below.rows.drain(..1).flatten();
+            let cells = above.rows.last_mut().into_iter().flatten();
+            cells
+                .zip(rest)
+                .for_each(|(cell, rest)| go_on_with(cell, &rest));
+        }
         if below.rows.is_empty() {
             own.remove(0);
         }
+    }
+}
+
+/// Adds the rest of a cell to its beginning.
+fn go_on_with(cell: &mut String, rest: &str) {
+    match cell.is_empty() || rest.contains('\n') {
+        true if rest.is_empty() => {}
+        true => *cell = [cell.as_str(), rest].join("\n").trim().to_owned(),
+        false => lines::append(cell, rest, cell.ends_with('-')),
     }
 }
 
@@ -98,6 +116,41 @@ mod tests {
         assert_eq!(
             marked(&[table(&[head, row], 50.0), table(&[head], 50.0)]),
             [(2, false), (0, false)]
+        );
+    }
+
+    #[test]
+    fn rows_that_a_page_breaks_are_whole() {
+        let above = table(&[["Part", "Torque"], ["V-12", "55 newton"]], 0.0);
+        let below = match table(&[["", "metres"], ["V-13", "60"]], 0.0) {
+            Block::Table(table) => Block::Table(Table {
+                goes_on: true,
+                is_head_told: Some(false),
+                ..table
+            }),
+            other => other,
+        };
+        let above = match above {
+            Block::Table(table) => Block::Table(Table {
+                is_head_told: Some(true),
+                ..table
+            }),
+            other => other,
+        };
+        let note = Block::Note('1', "Or so.".into());
+        let mut pages = [vec![above, note], vec![below]];
+        mark(&mut pages);
+        let rows = |block: &Block| match block {
+            Block::Table(table) => table.rows.clone(),
+            _ => Vec::new(),
+        };
+        let pages = pages.map(|page| page.first().map(rows).unwrap_or_default());
+        assert_eq!(
+            pages,
+            [
+                vec![["Part", "Torque"], ["V-12", "55 newton metres"]],
+                vec![["V-13", "60"]]
+            ]
         );
     }
 

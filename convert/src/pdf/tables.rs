@@ -39,6 +39,8 @@ pub(super) struct Table {
     /// Whether the tags of the page say that the first row is its head; `None` of a table that no
     /// tags tell.
     pub is_head_told: Option<bool>,
+    /// Its first row below the head goes on from the page before, as the tags say.
+    pub goes_on: bool,
     /// The head of the table that it goes on with from the page before.
     pub head_before: Option<Vec<String>>,
 }

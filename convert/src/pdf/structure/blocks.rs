@@ -86,8 +86,13 @@ impl Writer<'_> {
                 let item = item(&label, joined(&lines), depth);
                 self.blocks.push(Block::Item(item));
             }
-            Told::Table { rows, has_head } => self.blocks.push(Block::Table(Table {
+            Told::Table {
                 rows,
+                has_head,
+                goes_on,
+            } => self.blocks.push(Block::Table(Table {
+                rows,
+                goes_on,
                 is_head_told: Some(has_head),
                 ..Table::default()
             })),

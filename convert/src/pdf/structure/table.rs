@@ -17,6 +17,8 @@ const MAXIMUM_COLUMNS: usize = 1000;
 struct Cell {
     told: Vec<Told>,
     tags: CellTags,
+    /// Its text goes on from the page before.
+    goes_on: bool,
     /// The column that its headers name.
     column: Option<usize>,
 }
@@ -74,6 +76,7 @@ pub(super) fn tell(teller: &mut Teller<'_>, node: &Node) {
             teller.push((!grid.is_empty()).then_some(Told::Table {
                 rows: grid,
                 has_head,
+                goes_on: goes_on(&rows),
             }));
         }
         None => teller.push(rows.into_iter().flatten().flat_map(|cell| cell.told)),
@@ -101,6 +104,7 @@ fn row(teller: &mut Teller<'_>, node: &Node) -> Vec<Cell> {
     let cells = node.nodes().map(|kid| Cell {
         told: teller.cell(kid),
         tags: kid.cell.clone(),
+        goes_on: kid.goes_on(),
         column: None,
     });
     cells.collect()
@@ -119,6 +123,14 @@ fn has_head(rows: &[Vec<Cell>]) -> bool {
     let has_text = |row: &&Vec<Cell>| row.iter().any(|cell| cell.extent().is_some());
     let first = rows.iter().find(has_text);
     first.is_some_and(|row| row.iter().all(|cell| cell.tags.is_header))
+}
+
+/// Whether the first row below the head goes on from the page before. A head that is printed again has
+/// content on both.
+fn goes_on(rows: &[Vec<Cell>]) -> bool {
+    let is_head = |row: &&Vec<Cell>| row.iter().all(|cell| cell.tags.is_header);
+    let first = rows.iter().find(|row| !is_head(row));
+    first.is_some_and(|row| row.iter().any(|cell| cell.goes_on))
 }
 
 /// The text of each place, rows of one length; `None` for too large a table.

@@ -40,6 +40,8 @@ pub(in crate::pdf) enum Told {
         rows: Vec<Vec<String>>,
         /// All cells of the first row are headers.
         has_head: bool,
+        /// The first row below the head goes on from the page before.
+        goes_on: bool,
     },
     Code(Vec<Segment>),
     /// A footnote, behind the block that refers to it.

@@ -33,6 +33,8 @@ pub(in crate::pdf) struct Node {
     pub(super) cell: CellTags,
     /// It is set as a block.
     pub(super) is_block: bool,
+    /// Its first content stands on a page before.
+    pub(super) begins_before: bool,
     pub(super) kids: Vec<Kid>,
 }
 
@@ -52,8 +54,15 @@ impl Node {
             alternative: String::new(),
             cell: CellTags::default(),
             is_block: role.is_block(),
+            begins_before: false,
             kids: Vec::new(),
         }
+    }
+
+    /// Whether its text goes on from a page before: its first content stands there, or that of the
+    /// first element in it.
+    pub(super) fn goes_on(&self) -> bool {
+        self.begins_before || self.nodes().next().is_some_and(Self::goes_on)
     }
 
     /// Its elements, without its own content.
@@ -151,6 +160,7 @@ impl<'a> Trees<'a> {
         }
         // SAFETY: elements stay valid while their tree is open.
         let count = unsafe { self.pdfium.FPDF_StructElement_CountChildren(element) };
+        let mut misses_first = false;
         for index in 0..self.granted(count)? {
             // SAFETY: as above; PDFium checks the index.
             let (child, content) = unsafe {
@@ -165,10 +175,13 @@ impl<'a> Trees<'a> {
                 node.kids
                     .push(Kid::Node(self.node(child, depth + 1, elements)?));
             } else if content >= 0 {
+                node.begins_before |= misses_first && node.kids.is_empty();
                 node.kids.push(Kid::Content(content));
             } else if node.role == Role::Row {
                 // PDFium leaves out elements without content on the page: an empty cell.
                 node.kids.push(Kid::Node(Node::new(Role::Cell)));
+            } else {
+                misses_first = true;
             }
         }
         Some(node)

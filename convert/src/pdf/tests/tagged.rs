@@ -2,7 +2,7 @@
 
 use super::maker::{self, text};
 use super::tagged_maker::{
-    Element, artifact, document, group, head, leaf, marked, mixed, page_object,
+    Element, artifact, continued, document, group, head, leaf, marked, mixed, page_object,
 };
 use super::*;
 
@@ -123,6 +123,45 @@ fn tables_have_their_cells_where_tags_put_them() {
         page(second, vec![group("Table", [goes_on])]),
     ]);
     let expected = format!("{expected}\u{c}|  | dB | 4 |\n");
+    assert_eq!(told(&bytes, &config), expected);
+}
+
+/// A head that is printed again has content on both pages, and so has a row that the page breaks.
+#[test]
+fn a_row_that_a_page_breaks_is_one_row() {
+    let Some(config) = pdfium() else { return };
+    let head = ["Part", "Torque of the part"];
+    let first = [
+        marked(0, 72.0, 700.0, head[0]),
+        marked(1, 172.0, 700.0, head[1]),
+        marked(2, 72.0, 680.0, "V-12"),
+        marked(3, 172.0, 680.0, "Fifty-five newton"),
+    ];
+    let second = [
+        marked(0, 72.0, 700.0, head[0]),
+        marked(1, 172.0, 700.0, head[1]),
+        marked(2, 172.0, 680.0, "metres at most"),
+        marked(3, 72.0, 660.0, "V-13"),
+        marked(4, 172.0, 660.0, "Sixty newton metres"),
+    ];
+    let row = |kind, ids: [usize; 2]| group("TR", ids.map(|id| leaf(kind, [id])));
+    let again = [(0, 0), (1, 1)].map(|(before, id)| continued("TH", before, id));
+    let tables = [
+        vec![group("Table", [row("TH", [0, 1]), row("TD", [2, 3])])],
+        vec![group(
+            "Table",
+            [
+                group("TR", again),
+                group("TR", [group("TD", []), continued("TD", 3, 2)]),
+                row("TD", [3, 4]),
+            ],
+        )],
+    ];
+    let [above, below] = tables;
+    let bytes = document(&[page(first, above), page(second, below)]);
+    let expected = "| Part | Torque of the part |\n| --- | --- |\n\
+        | V-12 | Fifty-five newton metres at most |\n\u{c}\
+        | V-13 | Sixty newton metres |\n";
     assert_eq!(told(&bytes, &config), expected);
 }
 

@@ -7,6 +7,8 @@ use super::maker::{file, text};
 pub(super) enum Kid {
     /// Marked content of the page by its id.
     Content(usize),
+    /// Marked content of the page before.
+    Before(usize),
     Element(Element),
 }
 
@@ -51,6 +53,13 @@ pub(super) fn mixed(
 ) -> Element {
     let mut element = leaf(kind, ids);
     element.kids.push(Kid::Element(behind));
+    element
+}
+
+/// The same that goes on from content of the page before.
+pub(super) fn continued(kind: &'static str, before: usize, id: usize) -> Element {
+    let mut element = leaf(kind, [id]);
+    element.kids.insert(0, Kid::Before(before));
     element
 }
 
@@ -161,6 +170,10 @@ impl Tree {
                     self.parents.resize(self.parents.len().max(id + 1), name);
                     self.parents[*id] = name;
                     kids.push(id.to_string());
+                }
+                Kid::Before(id) => {
+                    let before = page - 2;
+                    kids.push(format!("<< /Type /MCR /Pg {before} 0 R /MCID {id} >>"));
                 }
                 Kid::Element(element) => {
                     let inner = self.element(element, name, page);
