@@ -132,11 +132,15 @@ fn with_row(columns: &[Area], row: &[Segment]) -> Option<Vec<Area>> {
     let mut next = columns.to_vec();
     let mut taken = vec![false; columns.len()];
     for segment in row {
-        let mut homes = (0..columns.len()).filter(|index| {
-            columns
-                .get(*index)
-                .is_some_and(|column| share_width(*column, segment.area))
-        });
+        let is_below = |index: &usize| {
+            let column = columns.get(*index);
+            column.is_some_and(|column| share_width(*column, segment.area))
+        };
+        // No merged cell leaves no column to the others of its row: a line of text does.
+        if columns.len() >= 3 && (0..columns.len()).all(|index| is_below(&index)) {
+            return None;
+        }
+        let mut homes = (0..columns.len()).filter(is_below);
         match (homes.next(), homes.next()) {
             (Some(home), None) if !std::mem::replace(taken.get_mut(home)?, true) => {
                 let column = next.get_mut(home)?;
@@ -250,4 +254,36 @@ fn edge_share(rows: &[Vec<Segment>], columns: &[Area], only_left: bool) -> f32 {
 /// At least half of the cells have text.
 fn is_filled(rows: &[Vec<Segment>], columns: usize) -> bool {
     rows.iter().map(Vec::len).sum::<usize>() * 2 >= rows.len() * columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pdf::segments::samples::text;
+
+    #[test]
+    fn a_line_of_text_over_all_columns_is_no_row() {
+        let cells = |baseline: f32, cells: [&str; 3]| {
+            let lefts = [50.0, 200.0, 350.0];
+            let cells = lefts.into_iter().zip(cells);
+            cells
+                .map(|(left, words)| text(words, left, baseline))
+                .collect()
+        };
+        let mut rows: Vec<Vec<Segment>> = vec![
+            cells(100.0, ["Channel", "Handover", "Network"]),
+            cells(114.0, ["Band", "38.62", "Between"]),
+            cells(128.0, ["39.83", "Measured", "Each"]),
+            vec![text("Result", 50.0, 152.0)],
+        ];
+        // Bold words at the end of a justified line stand apart from it.
+        let line = "A line of text that goes on over all of the columns and on, and then";
+        rows.push(vec![text(line, 50.0, 176.0), text("Bold", 410.0, 176.0)]);
+        let parts = parts(rows.clone());
+        let [Part::Table(table), Part::Rows(rest)] = parts.as_slice() else {
+            panic!("{parts:?}");
+        };
+        assert_eq!(table.rows.len(), 3);
+        assert_eq!(rest.as_slice(), part(&rows, 3..));
+    }
 }
