@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::habits::Habits;
 use super::looks::{LARGE, PLAIN, is_plain, of_looks};
-use super::numbers::{number_depth, without_number};
+use super::numbers::{is_version, number_depth, without_number};
 use super::weights::WEIGHTS;
 pub(super) use crate::escape::columns as length;
 use crate::pdf::blocks::{Block, Paragraph};
@@ -168,7 +168,7 @@ impl<'a> Document<'a> {
             "closer to what follows" | "more space before than paragraphs" => *value <= 0.0,
             _ => true,
         };
-        if is_plain && features.iter().all(is_among) {
+        if is_plain && (features.iter().all(is_among) || !has_letters(without_number(&text))) {
             return None;
         }
         features.push((
@@ -379,16 +379,21 @@ fn style(paragraph: &Paragraph) -> Style {
 /// not stop in the middle of a sentence.
 fn may_be(paragraph: &Paragraph, text: &str) -> bool {
     let words = without_number(text);
-    let characters = words.chars().count();
-    let letters = words
-        .chars()
-        .filter(|letter| letter.is_alphabetic())
-        .count();
     !text.ends_with(GOES_ON)
-        && letters >= 2
-        && letters * 100 >= characters * MINIMUM_LETTERS_PERCENT
+        && (has_letters(words) || is_version(words) || is_named_version(words))
         && paragraph.lines <= MAXIMUM_LINES
         && length(text) <= MAXIMUM_LENGTH
+}
+
+fn has_letters(text: &str) -> bool {
+    let letters = text.chars().filter(|letter| letter.is_alphabetic()).count();
+    letters >= 2 && letters * 100 >= text.chars().count() * MINIMUM_LETTERS_PERCENT
+}
+
+/// Whether it is a word and a version, as `Release 0.2.19 (2026-05-03)` is.
+fn is_named_version(text: &str) -> bool {
+    let (word, version) = text.split_once(' ').unwrap_or_default();
+    word.chars().all(char::is_alphabetic) && is_version(version)
 }
 
 pub(super) fn is_short(paragraph: &Paragraph) -> bool {
@@ -448,9 +453,19 @@ fn clean(text: &str) -> String {
     readable.collect::<String>().trim().to_owned()
 }
 
-/// Letters of a text; its numbers are left out.
+/// Letters of a text; its numbers are left out, but for those of versions, which differ by them alone.
 fn pattern(text: &str) -> String {
-    let letters = text.chars().filter(|letter| letter.is_alphabetic());
+    let words = || text.split_whitespace();
+    let named = words().filter(|word| word.contains(char::is_alphabetic));
+    let is_dotted = |word: &str| {
+        let parts = word.trim_matches(['(', ')', '[', ']', ',']).split('.');
+        let is_number =
+            |part: &str| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit());
+        parts.clone().count() > 1 && parts.clone().all(is_number)
+    };
+    let is_version = named.count() < 2 && words().skip(1).any(is_dotted) || is_version(text);
+    let is_kept = |letter: &char| letter.is_alphabetic() || is_version && letter.is_numeric();
+    let letters = text.chars().filter(is_kept);
     letters.flat_map(char::to_lowercase).collect()
 }
 

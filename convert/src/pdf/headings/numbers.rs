@@ -51,7 +51,8 @@ fn word_depth(text: &str) -> Option<u8> {
     (names_part || is_roman).then_some(1)
 }
 
-/// `2`, `2.`, `3.1`, `A.1`, and `3.1` right before a Chinese character.
+/// `2`, `2.`, `3.1`, `A.1`, and `3.1` right before a Chinese character; no number of a version, which
+/// a date or nothing at all follows.
 fn decimal_depth(text: &str) -> Option<u8> {
     let is_label = |character: char| character.is_ascii_alphanumeric() || character == '.';
     let end = text.find(|character| !is_label(character))?;
@@ -69,8 +70,37 @@ fn decimal_depth(text: &str) -> Option<u8> {
         && head.starts_with(|letter: char| letter.is_ascii_uppercase())
         && !tail.is_empty();
     let is_numbered = (is_number(head) || is_letter) && tail.iter().all(is_number);
-    (is_parted && is_numbered && !after.trim().is_empty())
-        .then(|| parts.len().min(MAXIMUM_DEPTH) as u8)
+    let names_something = after.contains(char::is_alphanumeric) && !is_date(after.trim());
+    (is_parted && is_numbered && names_something).then(|| parts.len().min(MAXIMUM_DEPTH) as u8)
+}
+
+/// A date behind a version: `(2026-08-27)`, `- 2026-08-27`, `2026/08/27`.
+fn is_date(text: &str) -> bool {
+    let is_sign = |sign: char| matches!(sign, '(' | ')' | '[' | ']' | '-' | '–' | '—' | ' ' | '/');
+    let inner = text.trim_matches(is_sign);
+    let parts: Vec<&str> = inner.split(['-', '/', '.']).collect();
+    let is_number = |part: &&str| part.chars().all(|digit| digit.is_ascii_digit());
+    (2..=3).contains(&parts.len())
+        && parts.iter().all(is_number)
+        && parts.iter().any(|part| part.len() == 4)
+}
+
+/// Whether a text names a version, as the headings of release notes do: `0.10.2 (2026-08-27)`,
+/// `v1.4`, `[1.4.0]`, `1.4 - 2026-08-27`.
+pub(super) fn is_version(text: &str) -> bool {
+    let text = text.trim();
+    let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let rest = rest.trim();
+    let bare = name.trim_start_matches(['[', 'v', 'V']);
+    let bare = bare.trim_end_matches(']');
+    let (release, _) = bare.split_once(['-', '+']).unwrap_or((bare, ""));
+    let mut parts = release.split('.');
+    let is_number =
+        |part: &str| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit());
+    let count = parts.clone().count();
+    let is_marked = bare.len() < name.len() || count > 2 || is_date(rest);
+    let is_alone = rest.is_empty() || rest.starts_with(['(', '-', '–', '—', '/']) || is_date(rest);
+    count > 1 && parts.all(is_number) && is_marked && is_alone
 }
 
 /// A text without the number that [`number_depth`] finds in figures before it.
@@ -106,10 +136,32 @@ mod tests {
             ("A. Author", 0),
             ("2020.", 0),
             ("1.5", 0),
+            ("0.10.2 (2026-08-27)", 0),
+            ("1.4 - 2026-08-27", 0),
+            ("1.1 0.10.2 (2026-08-27)", 2),
+            ("1.2 2020 报告", 2),
         ];
         for (text, depth) in depths {
             assert_eq!(number_depth(text), depth, "{text}");
         }
+        let versions = [
+            "0.10.2 (2026-08-27)",
+            "0.10.2",
+            "v1.4",
+            "[1.4.0-rc.1] - 2026-08-27",
+            "1.4 - 2026-08-27",
+        ];
+        assert!(versions.iter().all(|text| is_version(text)));
+        let others = [
+            "99.9 %",
+            "1.4",
+            "2026-08-27",
+            "3.5 (of 10)",
+            "x.y.z",
+            "v2.97e",
+            "",
+        ];
+        assert!(!others.iter().any(|text| is_version(text)));
         assert_eq!(without_number("1.5.1 参数").trim(), "参数");
         assert_eq!(without_number("5月"), "5月");
     }
