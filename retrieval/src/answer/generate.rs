@@ -14,6 +14,7 @@ use tributary_schemas::ask::{AskEvent, Quotation, Round, Source};
 
 use super::Earlier;
 use super::citations::{Checked, CitationFilter};
+use super::passages::without_notes;
 use super::refusal::RefusalGate;
 use super::verbatim::VerbatimCode;
 use crate::events::Events;
@@ -168,30 +169,6 @@ pub fn shown(source: &Source) -> String {
     }
 }
 
-/// A text without `[^1]` and without the `[^1]: ` before a note.
-fn without_notes(text: &str) -> String {
-    let mut parts = text.split("[^");
-    let mut shown = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let behind = part.split_once(']').filter(|(label, _)| {
-            let is_part = |sign: char| sign.is_ascii_digit() || sign == '.';
-            label.starts_with(|first: char| first.is_ascii_digit()) && label.chars().all(is_part)
-        });
-        match behind {
-            Some((_, text)) => {
-                let begins_line = shown.is_empty() || shown.ends_with('\n');
-                let text = text
-                    .strip_prefix(": ")
-                    .filter(|_| begins_line)
-                    .unwrap_or(text);
-                shown.push_str(text);
-            }
-            None => shown.extend(["[^", part]),
-        }
-    }
-    shown
-}
-
 /// What was said before, as a model is shown it.
 pub fn history(earlier: &Earlier, rounds: &[Round]) -> String {
     let rounds = rounds_shown(rounds);
@@ -310,25 +287,6 @@ impl Writing<'_> {
         }
         for number in checked.cited {
             self.events.send(AskEvent::Citation { number }).await;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_refers_to_notes_is_not_shown() {
-        for (text, expected) in [
-            ("Twelve[^1] sleep[^2.13].", "Twelve sleep."),
-            ("Text.\n\n[^1]: Measured.", "Text.\n\nMeasured."),
-            (
-                "`[^0-9]` [^.] [^] [^note] [^1",
-                "`[^0-9]` [^.] [^] [^note] [^1",
-            ),
-        ] {
-            assert_eq!(without_notes(text), expected);
         }
     }
 }

@@ -58,6 +58,30 @@ pub fn source(number: u32, hit: &Hit, text: String) -> Source {
     }
 }
 
+/// A text without `[^1]`, which looks like a citation, and without the `[^1]: ` before a note.
+pub fn without_notes(text: &str) -> String {
+    let mut parts = text.split("[^");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let behind = part.split_once(']').filter(|(label, _)| {
+            let is_part = |sign: char| sign.is_ascii_digit() || sign == '.';
+            label.starts_with(|first: char| first.is_ascii_digit()) && label.chars().all(is_part)
+        });
+        match behind {
+            Some((_, text)) => {
+                let begins_line = shown.is_empty() || shown.ends_with('\n');
+                let text = text
+                    .strip_prefix(": ")
+                    .filter(|_| begins_line)
+                    .unwrap_or(text);
+                shown.push_str(text);
+            }
+            None => shown.extend(["[^", part]),
+        }
+    }
+    shown
+}
+
 /// The same text comes from an exact duplicate or from a section of which the chunk is a part.
 fn stands_in(text: &str, sources: &[Source]) -> bool {
     let text = text.trim();
@@ -144,5 +168,19 @@ mod tests {
         assert_eq!(texts, [(1, "First.\n\nSecond."), (2, "Third.")]);
         let alone = passages(&hits, 1, &EstimatedTokens);
         assert_eq!(alone[0].text, "Second.");
+    }
+
+    #[test]
+    fn what_refers_to_notes_is_not_shown() {
+        for (text, expected) in [
+            ("Twelve[^1] sleep[^2.13].", "Twelve sleep."),
+            ("Text.\n\n[^1]: Measured.", "Text.\n\nMeasured."),
+            (
+                "`[^0-9]` [^.] [^] [^note] [^1",
+                "`[^0-9]` [^.] [^] [^note] [^1",
+            ),
+        ] {
+            assert_eq!(without_notes(text), expected);
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use tributary_schemas::ask::{Source, Span};
 
 use super::code_reader::code;
+use super::passages::without_notes;
 use super::rows::{Table, table_at};
 use super::statements::{Statement, plain, replaced};
 
@@ -126,9 +127,9 @@ impl Writing {
     }
 }
 
-/// What looks like a citation and is one of the document's own.
+/// What looks like a citation and is one of the document's own; without what refers to its notes.
 pub fn escaped(text: &str) -> String {
-    replaced(text, |number, _| format!("\\[{number}\\]"))
+    replaced(&without_notes(text), |number, _| format!("\\[{number}\\]"))
 }
 
 /// The lines of a list without what all of them are indented by.
