@@ -5,6 +5,7 @@ use super::geometry::Area;
 use super::headings::number_depth;
 use super::lines::{self, Line};
 use super::lists::{self, Marker};
+use super::notes;
 use super::raised;
 use super::statistics::Statistics;
 use super::tables::Table;
@@ -250,7 +251,8 @@ impl Region {
         let is_below_indent = open_lines.len() == 1 && !self.has_room(last, line);
         let is_beside = line.area.left > last.area.right
             || (line.area.right < last.area.left && !is_below_indent);
-        let is_note = line.text.starts_with(raised::is_raised);
+        let is_note = line.text.starts_with(raised::is_raised)
+            && line.size <= notes::SMALLER * statistics.body_size;
         if is_beside
             || is_note
             || lists::has_leader(&last.text)

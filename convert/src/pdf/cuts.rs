@@ -2,6 +2,7 @@
 //! the lines above and below have theirs at the same place, as tables without lines have.
 
 use super::geometry::Area;
+use super::raised;
 use super::segments::Segment;
 use super::unicode;
 use crate::escape::is_wide;
@@ -14,6 +15,9 @@ pub(super) const NARROWEST: f32 = 0.5;
 const CUT_ROWS: usize = 5;
 const SAME_CUT: f32 = 1.5;
 const TWIN_PLACES: usize = 4;
+
+/// Gap between a raised number and the text that it touches, in sizes.
+const TOUCHING: f32 = 0.15;
 
 /// Gap between the sign of an item and its text from which the two may be parted, in sizes.
 const FAR_SIGN: f32 = 1.0;
@@ -55,7 +59,12 @@ fn counts(segment: &Segment) -> [usize; 5] {
 /// Writes the sign of an item before the text beside it. It may be a cell of its own, so the two may
 /// be parted again where they stand far apart.
 pub(super) fn prepend(text: &mut Segment, marker: &Segment) {
-    let sign = marker.text.trim();
+    let mut sign = marker.text.trim().to_owned();
+    // The number of a note, or of an isotope, may touch it.
+    let is_apart = text.area.left - marker.area.right > TOUCHING * text.size;
+    if is_apart || !sign.chars().all(raised::is_raised) {
+        sign.push(' ');
+    }
     // The sign counts as drawn like its text, so that this stays bold, or code.
     let like = [
         true,
@@ -66,19 +75,19 @@ pub(super) fn prepend(text: &mut Segment, marker: &Segment) {
     ]
     .map(usize::from);
     for cut in &mut text.cuts {
-        cut.bytes += sign.len() + 1;
+        cut.bytes += sign.len();
         add(&mut cut.counts, like);
     }
     if text.area.left - marker.area.right > FAR_SIGN * text.size {
         let cut = Cut {
             left: marker.area.right,
             right: text.area.left,
-            bytes: sign.len(),
+            bytes: sign.trim_end().len(),
             counts: like,
         };
         text.cuts.insert(0, cut);
     }
-    text.text = format!("{sign} {}", text.text);
+    text.text.insert_str(0, &sign);
     let mut counts = counts(text);
     add(&mut counts, like);
     [

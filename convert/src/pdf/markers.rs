@@ -191,4 +191,29 @@ mod tests {
             ["one", "two"]
         );
     }
+
+    #[test]
+    fn numbers_of_notes_go_with_the_text_behind_them() {
+        let number = Segment {
+            text: "²".to_owned(),
+            area: Area {
+                left: 8.0,
+                right: 12.0,
+                top: 92.0,
+                bottom: 98.0,
+            },
+            baseline: 97.0,
+            size: 6.0,
+            ..Segment::default()
+        };
+        let texts = |others: Vec<Segment>| {
+            let all = [vec![number.clone()], others].concat();
+            let found = with_markers(all, &Rules::default()).into_iter();
+            found.map(|segment| segment.text).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(vec![text("note", 20.0)]), ["² note"]);
+        assert_eq!(texts(vec![text("note", 12.5)]), ["²note"]);
+        let referring = vec![text("word", -44.0), text("more", 20.0)];
+        assert_eq!(texts(referring), ["²", "word", "more"]);
+    }
 }

@@ -1,7 +1,7 @@
 //! Footnotes: small paragraphs that begin with a number, and the raised number in the text of their
 //! page that refers to each. Numbers that nothing explains stay raised figures.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::blocks::Block;
 use super::raised;
@@ -10,10 +10,16 @@ use super::unicode;
 use crate::escape::is_wide;
 
 /// Size of a note, relative to the running text, at most.
-const SMALLER: f32 = 0.96;
+pub(super) const SMALLER: f32 = 0.96;
+
+/// Most notes of a page: more of them are something else.
+const MAXIMUM_NOTES: usize = 200;
 
 /// What is raised to a power rather than explained.
 const UNITS: [&str; 8] = ["mm", "cm", "dm", "km", "nm", "µm", "μm", "ft"];
+
+/// What may be notes of a page: their numbers and their texts by the places of their blocks.
+type Notes = BTreeMap<usize, (String, String)>;
 
 /// A note that something on its page refers to.
 struct Linked {
@@ -28,16 +34,14 @@ struct Linked {
 pub(super) fn link(pages: &mut [Vec<Block>], statistics: &[Statistics]) -> Vec<String> {
     let mut labels = Labels::default();
     for (page, (blocks, usual)) in pages.iter_mut().zip(statistics).enumerate() {
-        let notes: Vec<(usize, String, String)> = blocks
-            .iter()
-            .enumerate()
-            .filter_map(|(at, block)| {
-                let (number, text) = note(block, usual)?;
-                Some((at, number, text))
-            })
+        let all = blocks.iter().enumerate();
+        let notes: Notes = all
+            .filter_map(|(at, block)| Some((at, note(block, usual)?)))
             .collect();
-        let linked = linked(blocks, &notes, page, &mut labels);
-        put_behind(blocks, linked);
+        if notes.len() <= MAXIMUM_NOTES {
+            let linked = linked(blocks, &notes, page, &mut labels);
+            put_behind(blocks, linked);
+        }
     }
     labels.all
 }
@@ -83,15 +87,10 @@ fn note(block: &Block, usual: &Statistics) -> Option<(String, String)> {
 }
 
 /// Marks what refers to each of the notes.
-fn linked(
-    blocks: &mut [Block],
-    notes: &[(usize, String, String)],
-    page: usize,
-    labels: &mut Labels,
-) -> Vec<Linked> {
-    let is_note = |at: usize| notes.iter().any(|(other, ..)| *other == at);
+fn linked(blocks: &mut [Block], notes: &Notes, page: usize, labels: &mut Labels) -> Vec<Linked> {
+    let is_note = |at: usize| notes.contains_key(&at);
     let mut linked = Vec::new();
-    for (from, number, text) in notes {
+    for (from, (number, text)) in notes {
         // What refers to a note stands before it, but for text in another column.
         let before = (0..*from).chain(*from..blocks.len());
         let place = before.filter(|at| !is_note(*at)).find_map(|at| {
