@@ -27,8 +27,8 @@ pub(super) fn mark(pages: &mut [Vec<Block>]) {
             below.rows.remove(0);
         }
         below.head_before = above.head().cloned();
-        if below.goes_on && above.rows.len() > 1 {
-            let rest = below.rows.drain(..1).flatten();
+        if below.goes_on && !below.rows.is_empty() && above.rows.len() > 1 {
+            let rest = below.rows.remove(0);
             let cells = above.rows.last_mut().into_iter().flatten();
             cells
                 .zip(rest)
@@ -121,36 +121,37 @@ mod tests {
 
     #[test]
     fn rows_that_a_page_breaks_are_whole() {
-        let above = table(&[["Part", "Torque"], ["V-12", "55 newton"]], 0.0);
-        let below = match table(&[["", "metres"], ["V-13", "60"]], 0.0) {
+        let told = |rows: &[[&str; 2]], is_head, goes_on| match table(rows, 0.0) {
             Block::Table(table) => Block::Table(Table {
-                goes_on: true,
-                is_head_told: Some(false),
+                goes_on,
+                is_head_told: Some(is_head),
                 ..table
             }),
             other => other,
         };
-        let above = match above {
-            Block::Table(table) => Block::Table(Table {
-                is_head_told: Some(true),
-                ..table
-            }),
-            other => other,
-        };
+        let head = ["Part", "Torque"];
+        let above = told(&[head, ["V-12", "55 newton"]], true, false);
         let note = Block::Note('1', "Or so.".into());
-        let mut pages = [vec![above, note], vec![below]];
-        mark(&mut pages);
-        let rows = |block: &Block| match block {
-            Block::Table(table) => table.rows.clone(),
+        let rows = |page: &Vec<Block>| match page.first() {
+            Some(Block::Table(table)) => table.rows.clone(),
             _ => Vec::new(),
         };
-        let pages = pages.map(|page| page.first().map(rows).unwrap_or_default());
+        let joined = |below: Block| {
+            let mut pages = [vec![above.clone(), note.clone()], vec![below]];
+            mark(&mut pages);
+            pages.map(|page| rows(&page))
+        };
         assert_eq!(
-            pages,
+            joined(told(&[["", "metres"], ["V-13", "60"]], false, true)),
             [
-                vec![["Part", "Torque"], ["V-12", "55 newton metres"]],
+                vec![head, ["V-12", "55 newton metres"]],
                 vec![["V-13", "60"]]
             ]
+        );
+        // Nothing but the head again.
+        assert_eq!(
+            joined(told(&[head], true, true)),
+            [vec![head, ["V-12", "55 newton"]], vec![]]
         );
     }
 

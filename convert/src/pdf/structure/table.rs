@@ -129,8 +129,12 @@ fn has_head(rows: &[Vec<Cell>]) -> bool {
 /// content on both.
 fn goes_on(rows: &[Vec<Cell>]) -> bool {
     let is_head = |row: &&Vec<Cell>| row.iter().all(|cell| cell.tags.is_header);
-    let first = rows.iter().find(|row| !is_head(row));
-    first.is_some_and(|row| row.iter().any(|cell| cell.goes_on))
+    let Some(first) = rows.iter().find(|row| !is_head(row)) else {
+        return false;
+    };
+    // A rest without text is no row of the grid.
+    let has_text = first.iter().any(|cell| !text(&cell.told).is_empty());
+    has_text && first.iter().any(|cell| cell.goes_on)
 }
 
 /// The text of each place, rows of one length; `None` for too large a table.

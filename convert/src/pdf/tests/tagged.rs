@@ -127,9 +127,9 @@ fn tables_have_their_cells_where_tags_put_them() {
 }
 
 /// A head that is printed again has content on both pages, and so has a row that the page breaks.
-#[test]
-fn a_row_that_a_page_breaks_is_one_row() {
-    let Some(config) = pdfium() else { return };
+/// A table whose second row goes on with a text on the next page, below the head that is printed
+/// again; with another row below it or not.
+fn broken_row(rest: &str, has_more: bool) -> Vec<u8> {
     let head = ["Part", "Torque of the part"];
     let first = [
         marked(0, 72.0, 700.0, head[0]),
@@ -140,29 +140,48 @@ fn a_row_that_a_page_breaks_is_one_row() {
     let second = [
         marked(0, 72.0, 700.0, head[0]),
         marked(1, 172.0, 700.0, head[1]),
-        marked(2, 172.0, 680.0, "metres at most"),
+        marked(2, 172.0, 680.0, rest),
         marked(3, 72.0, 660.0, "V-13"),
         marked(4, 172.0, 660.0, "Sixty newton metres"),
     ];
     let row = |kind, ids: [usize; 2]| group("TR", ids.map(|id| leaf(kind, [id])));
     let again = [(0, 0), (1, 1)].map(|(before, id)| continued("TH", before, id));
-    let tables = [
-        vec![group("Table", [row("TH", [0, 1]), row("TD", [2, 3])])],
-        vec![group(
-            "Table",
-            [
-                group("TR", again),
-                group("TR", [group("TD", []), continued("TD", 3, 2)]),
-                row("TD", [3, 4]),
-            ],
-        )],
+    let above = vec![group("Table", [row("TH", [0, 1]), row("TD", [2, 3])])];
+    let mut rows = vec![
+        group("TR", again),
+        group("TR", [group("TD", []), continued("TD", 3, 2)]),
     ];
-    let [above, below] = tables;
-    let bytes = document(&[page(first, above), page(second, below)]);
+    let second = match has_more {
+        true => second.to_vec(),
+        false => second[..3].to_vec(),
+    };
+    rows.extend(has_more.then(|| row("TD", [3, 4])));
+    document(&[page(first, above), page(second, vec![group("Table", rows)])])
+}
+
+#[test]
+fn a_row_that_a_page_breaks_is_one_row() {
+    let Some(config) = pdfium() else { return };
     let expected = "| Part | Torque of the part |\n| --- | --- |\n\
         | V-12 | Fifty-five newton metres at most |\n\u{c}\
         | V-13 | Sixty newton metres |\n";
-    assert_eq!(told(&bytes, &config), expected);
+    assert_eq!(
+        told(&broken_row("metres at most", true), &config),
+        expected
+    );
+}
+
+#[test]
+fn a_row_goes_on_with_text_only() {
+    let Some(config) = pdfium() else { return };
+    let above = "| Part | Torque of the part |\n| --- | --- |\n| V-12 | Fifty-five newton |\n";
+    let table = [
+        (true, format!("{above}\u{c}| V-13 | Sixty newton metres |\n")),
+        (false, format!("{above}\u{c}")),
+    ];
+    for (has_more, expected) in table {
+        assert_eq!(told(&broken_row(" ", has_more), &config), expected);
+    }
 }
 
 #[test]
