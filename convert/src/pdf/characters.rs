@@ -15,6 +15,7 @@ use super::links::PageLink;
 use super::raised;
 use super::structure::{Content, Marks};
 use super::unicode;
+use crate::positions;
 
 /// Characters between two looks at the clock.
 const CHARACTERS_PER_CHECK: c_int = 8192;
@@ -336,7 +337,7 @@ impl Reader<'_> {
         let stands_raised =
             value.is_ascii_digit() && self.is_drawn_raised(index, turn, baseline, style.size);
         let value = match stands_raised {
-            true => raised::figure(value).unwrap_or(value),
+            true => positions::figure(value).unwrap_or(value),
             false => value,
         };
         let (middle_x, middle_y) = (

@@ -4,10 +4,7 @@
 use std::ops::Range;
 
 use super::characters::{Character, Glyph};
-use crate::positions;
-
-/// Raised figures in order.
-const FIGURES: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+use crate::positions::{self, digit};
 
 /// Largest raised figures, and how far they stand above the line, both relative to the letters
 /// beside them.
@@ -28,12 +25,6 @@ const GLYPH_HEIGHT: Range<f32> = 0.2..0.6;
 /// sizes of its letters.
 pub(super) fn is_drawn_raised(end: f32, height: f32) -> bool {
     GLYPH_RISE.contains(&end) && GLYPH_HEIGHT.contains(&height)
-}
-
-/// A figure as a raised one.
-pub(super) fn figure(digit: char) -> Option<char> {
-    let at = usize::try_from(digit.to_digit(10)?).ok()?;
-    FIGURES.chars().nth(at)
 }
 
 /// Replaces the raised figures of a page.
@@ -68,12 +59,6 @@ pub(super) fn split_number(text: &str) -> (String, &str) {
 /// Whether a character is a raised figure, or a parenthesis around such.
 pub(super) fn is_raised(character: char) -> bool {
     digit(character).is_some() || matches!(character, '⁽' | '⁾')
-}
-
-/// The figure that is raised.
-fn digit(raised: char) -> Option<char> {
-    let at = FIGURES.chars().position(|other| other == raised)?;
-    char::from_digit(u32::try_from(at).ok()?, 10)
 }
 
 /// The characters of a run as raised ones; `None` if it is none, has no figure, or signs that have no

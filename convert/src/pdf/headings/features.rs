@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::habits::Habits;
 use super::looks::{LARGE, PLAIN, is_plain, of_looks};
-use super::numbers::{is_version, number_depth, without_number};
+use super::numbers::{is_dotted, is_version, number_depth, without_number};
 use super::weights::WEIGHTS;
 pub(super) use crate::escape::columns as length;
 use crate::pdf::blocks::{Block, Paragraph};
@@ -457,12 +457,7 @@ fn clean(text: &str) -> String {
 fn pattern(text: &str) -> String {
     let words = || text.split_whitespace();
     let named = words().filter(|word| word.contains(char::is_alphabetic));
-    let is_dotted = |word: &str| {
-        let parts = word.trim_matches(['(', ')', '[', ']', ',']).split('.');
-        let is_number =
-            |part: &str| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit());
-        parts.clone().count() > 1 && parts.clone().all(is_number)
-    };
+    let is_dotted = |word: &str| is_dotted(word.trim_matches(['(', ')', '[', ']', ',']));
     let is_version = named.count() < 2 && words().skip(1).any(is_dotted) || is_version(text);
     let is_kept = |letter: &char| letter.is_alphabetic() || is_version && letter.is_numeric();
     let letters = text.chars().filter(is_kept);

@@ -94,13 +94,16 @@ pub(super) fn is_version(text: &str) -> bool {
     let bare = name.trim_start_matches(['[', 'v', 'V']);
     let bare = bare.trim_end_matches(']');
     let (release, _) = bare.split_once(['-', '+']).unwrap_or((bare, ""));
-    let mut parts = release.split('.');
+    let is_marked = bare.len() < name.len() || release.matches('.').count() > 1 || is_date(rest);
+    let is_alone = rest.is_empty() || rest.starts_with(['(', '-', '–', '—', '/']) || is_date(rest);
+    is_dotted(release) && is_marked && is_alone
+}
+
+/// Whether a text is numbers with dots between them, and nothing else.
+pub(super) fn is_dotted(text: &str) -> bool {
     let is_number =
         |part: &str| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit());
-    let count = parts.clone().count();
-    let is_marked = bare.len() < name.len() || count > 2 || is_date(rest);
-    let is_alone = rest.is_empty() || rest.starts_with(['(', '-', '–', '—', '/']) || is_date(rest);
-    count > 1 && parts.all(is_number) && is_marked && is_alone
+    text.contains('.') && text.split('.').all(is_number)
 }
 
 /// A text without the number that [`number_depth`] finds in figures before it.

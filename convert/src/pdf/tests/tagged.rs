@@ -165,10 +165,7 @@ fn a_row_that_a_page_breaks_is_one_row() {
     let expected = "| Part | Torque of the part |\n| --- | --- |\n\
         | V-12 | Fifty-five newton metres at most |\n\u{c}\
         | V-13 | Sixty newton metres |\n";
-    assert_eq!(
-        told(&broken_row("metres at most", true), &config),
-        expected
-    );
+    assert_eq!(told(&broken_row("metres at most", true), &config), expected);
 }
 
 #[test]
@@ -176,7 +173,10 @@ fn a_row_goes_on_with_text_only() {
     let Some(config) = pdfium() else { return };
     let above = "| Part | Torque of the part |\n| --- | --- |\n| V-12 | Fifty-five newton |\n";
     let table = [
-        (true, format!("{above}\u{c}| V-13 | Sixty newton metres |\n")),
+        (
+            true,
+            format!("{above}\u{c}| V-13 | Sixty newton metres |\n"),
+        ),
         (false, format!("{above}\u{c}")),
     ];
     for (has_more, expected) in table {
