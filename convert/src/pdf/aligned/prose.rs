@@ -9,6 +9,9 @@ use crate::pdf::segments::Segment;
 const MAXIMUM_CELL_CHARACTERS: usize = 36;
 const MAXIMUM_CELL_CHARACTERS_OF_TWO: usize = 28;
 
+/// Fewest numbers whose order says that they are values.
+const MINIMUM_VALUES: usize = 4;
+
 /// The same for pieces that all begin with their column and do not fill it as prose would.
 const MAXIMUM_ALIGNED_CHARACTERS: usize = 70;
 const FULLY_ALIGNED: f32 = 0.95;
@@ -27,26 +30,32 @@ pub(super) fn is_list(rows: &[Vec<Segment>]) -> bool {
         .iter()
         .filter(|row| row.iter().any(|segment| lists::has_leader(&segment.text)))
         .count();
-    let numbered = rows
-        .iter()
-        .filter(|row| {
-            row.len() == 2
-                && row
-                    .first()
-                    .is_some_and(|first| is_section(first.text.trim()))
-        })
-        .count();
+    let numbers = rows.iter().filter_map(|row| match row.as_slice() {
+        [first, _] => section(first.text.trim()),
+        _ => None,
+    });
+    let numbers: Vec<Vec<u32>> = numbers.collect();
+    let numbered = match are_values(&numbers) {
+        true => 0,
+        false => numbers.len(),
+    };
     let full = rows.iter().filter(|row| row.len() >= 2).count();
     marked * 2 > full || leaders * 2 > rows.len() || numbered * 2 > full
 }
 
-/// `3` or `2.1`: numbers before the entries of a list.
-fn is_section(text: &str) -> bool {
-    text.len() <= 6
-        && text.starts_with(|first: char| first.is_ascii_digit())
-        && text
-            .chars()
-            .all(|character| character.is_ascii_digit() || character == '.')
+/// The parts of `3` or `2.1`: numbers before the entries of a list.
+fn section(text: &str) -> Option<Vec<u32>> {
+    let parts = text.strip_suffix('.').unwrap_or(text).split('.');
+    let parts: Option<Vec<u32>> = parts.map(|part| part.parse().ok()).collect();
+    parts.filter(|_| text.len() <= 6 && text.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+/// Whether numbers are values with decimals, which come in any order: those of sections ascend.
+fn are_values(numbers: &[Vec<u32>]) -> bool {
+    let ascending = numbers.windows(2).filter(|pair| pair.is_sorted()).count();
+    numbers.len() >= MINIMUM_VALUES
+        && numbers.iter().all(|number| number.len() == 2)
+        && ascending * 4 < (numbers.len() - 1) * 3
 }
 
 /// Whether the cells are as long as lines of prose.
@@ -84,4 +93,22 @@ fn full_share(rows: &[Vec<Segment>], columns: &[Area]) -> f32 {
         }
     }
     full as f32 / all.max(1) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pdf::segments::samples::text;
+
+    #[test]
+    fn numbers_that_ascend_are_those_of_sections() {
+        let rows = |numbers: [&str; 4]| -> Vec<Vec<Segment>> {
+            let row = |number| vec![text(number, 50.0, 100.0), text("Antenna", 100.0, 100.0)];
+            numbers.map(row).to_vec()
+        };
+        assert!(is_list(&rows(["1", "1.1", "1.2.", "2"])));
+        assert!(is_list(&rows(["1", "2", "3", "3.1"])));
+        assert!(!is_list(&rows(["90.84", "64.86", "14.41", "97.23"])));
+        assert!(is_list(&rows(["3788", "3789", "3790", "14.8"])));
+    }
 }
