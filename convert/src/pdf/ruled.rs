@@ -336,7 +336,8 @@ fn columns(pieces: &[Segment]) -> Option<Vec<f32>> {
             depth += 1;
         } else {
             depth = depth.saturating_sub(1);
-            gap_from = (depth <= allowed).then_some(x);
+            // What crosses the gap, or ends in it, leaves its beginning.
+            gap_from = (depth <= allowed).then(|| gap_from.unwrap_or(x));
         }
     }
     (columns.len() >= 2).then_some(columns)

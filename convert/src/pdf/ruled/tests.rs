@@ -189,6 +189,29 @@ fn a_merged_cell_leaves_the_columns_of_the_head() {
 }
 
 #[test]
+fn a_merged_cell_that_ends_between_two_columns_parts_them() {
+    let row = |at: usize| match at {
+        3 => ["result over two", "", "first"],
+        _ => ["signal", "38.9", "band"],
+    };
+    let rows = (0..9).map(row);
+    let (mut segments, mut edges) = (Vec::new(), vec![2.0]);
+    for (cells, at) in rows.clone().zip(0_u8..) {
+        let top = 20.0 * f32::from(at);
+        segments.extend(lines_of_cells(&[cells], 12.0 + top));
+        edges.push(18.0 + top);
+    }
+    // It ends where hardly any room is left before the second column.
+    let merged = segments
+        .iter_mut()
+        .find(|cell| cell.text.starts_with("result"));
+    merged.unwrap().area.right = 98.0;
+    let found = rows_of(take(segments, &rules(&edges), 800.0, None));
+    let wanted: Vec<_> = rows.map(|row| row.map(str::to_owned).to_vec()).collect();
+    assert_eq!(found, wanted);
+}
+
+#[test]
 fn a_table_goes_on_with_the_next_page_where_no_line_ends_it() {
     let first = [
         ["Name", "Value", "Note"],
