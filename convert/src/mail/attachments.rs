@@ -13,6 +13,7 @@ use crate::embedded::{Embedded, sniffed};
 use crate::escape::escaped;
 use crate::limits::Limits;
 use crate::lines::{LineKind, classified};
+use crate::pages;
 use crate::titles::one_line;
 
 /// Reads an attached file of any format.
@@ -255,7 +256,7 @@ fn as_section(
     images: &mut Vec<ImageLink>,
     embedded: &mut Embedded,
 ) -> String {
-    let markdown = file.markdown.replace('\u{c}', "\n\n");
+    let (markdown, _) = pages::take_out(&pages::mark(&file.markdown));
     let numbers = taken_over(file.images, file.blobs, images, embedded);
     let lines = classified(&markdown);
     let levels = lines.iter().filter_map(|(_, kind)| match kind {
@@ -370,7 +371,7 @@ mod tests {
         let section = as_section(file, 2, &mut images, &mut embedded);
         assert_eq!(
             section,
-            "### One\n\n![a](image:1) b ![](image:2)\n\n\n###### Six\n\n```\n# no ](image:0)\n```\n"
+            "### One\n\n![a](image:1) b ![](image:2)\n\n###### Six\n\n```\n# no ](image:0)\n```\n"
         );
         let links: Vec<&str> = images.iter().map(|image| image.link.as_str()).collect();
         assert_eq!(links, ["embedded:0", "embedded:1", "embedded:1"]);
