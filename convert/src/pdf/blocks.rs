@@ -26,6 +26,11 @@ const SHARED_RIGHT: usize = 8;
 /// Step to the next line that starts a paragraph, relative to the usual step.
 const WIDE_STEP: f32 = 1.3;
 
+/// Up to how many lines that fill their width may mostly be paragraphs of one line, and how much
+/// larger than the smallest step theirs is.
+const FEW_STEPS: usize = 5;
+const OF_PARAGRAPHS: f32 = 1.5;
+
 /// Part of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Block {
@@ -205,8 +210,13 @@ impl Region {
                 .collect();
         }
         steps.sort_by(f32::total_cmp);
+        let smallest = steps.first().copied().unwrap_or(1.35);
+        let usual = steps.get(steps.len() / 3).copied().unwrap_or(1.35);
+        // Of few lines, most may be paragraphs.
+        let are_paragraphs = steps.len() < FEW_STEPS && usual > OF_PARAGRAPHS * smallest;
+        let step = if are_paragraphs { smallest } else { usual };
         Self {
-            step: steps.get(steps.len() / 3).copied().unwrap_or(1.35).max(0.9),
+            step: step.max(0.9),
             ..region
         }
     }

@@ -2,7 +2,7 @@
 
 use super::geometry::Area;
 use super::hyphens;
-use super::segments::Segment;
+use super::segments::{Segment, WIDE_GAP};
 use super::unicode;
 use crate::escape::is_wide;
 
@@ -157,7 +157,12 @@ fn text_of(row: &[Segment]) -> String {
             (segment.area.left - last.area.right).max(last.area.left - segment.area.right)
         });
         let size = last.map_or(segment.size, |last| last.size.min(segment.size));
-        if gap > NO_GAP * size && unicode::needs_space(&text, &segment.text) {
+        let is_wide = gap >= WIDE_GAP * size;
+        let parts_words =
+            |last: &Segment| is_wide && unicode::parts_words(&last.text, &segment.text);
+        if gap > NO_GAP * size && unicode::needs_space(&text, &segment.text)
+            || last.is_some_and(parts_words)
+        {
             text.push(' ');
         }
         text.push_str(&segment.text);

@@ -20,6 +20,11 @@ pub(super) const MAXIMUM_GAP: f32 = 1.0;
 pub(super) const WORD_GAP: f32 = 0.35;
 const NUMBER_GAP: f32 = 0.15;
 
+/// Gap from which a typed space between Chinese letters parts words, and any gap, in sizes: narrower
+/// ones are found where letters are spread to fill the line.
+const TYPED_GAP: f32 = 0.2;
+pub(super) const WIDE_GAP: f32 = 0.8;
+
 /// Gap that parts bold from other letters: a label and what it names.
 const LABEL_GAP: f32 = 0.55;
 
@@ -200,6 +205,11 @@ struct Builder {
     /// Where the word of the last character stands, in a line from right to left.
     word: Area,
     owed: Owed,
+    /// Letters of the word so far, as gaps part words.
+    letters: usize,
+    /// The place of the space before the last letter, if a single Chinese letter stands before it: a
+    /// word whose letters are spread has none.
+    doubtful_space: Option<usize>,
     link: Option<u16>,
     /// Sizes of its letters with their numbers, in order of appearance.
     sizes: Vec<LettersOfSize>,
@@ -223,6 +233,8 @@ impl Builder {
             last: None,
             word: Area::default(),
             owed: Owed::Nothing,
+            letters: 0,
+            doubtful_space: None,
             link: None,
             sizes: Vec::new(),
             first_word: 0,
@@ -271,6 +283,9 @@ impl Builder {
             self.letter_gaps.push(gap);
         }
         let is_in_link = character.link.is_some() && character.link == self.link;
+        if needs_space {
+            self.take_back_space();
+        }
         // In letters of one width every space is that wide. Chinese fonts call themselves such.
         let is_fixed = character.style.is_fixed && !is_wide(character.value);
         let can_be_cut = !self.segment.is_right_to_left && !is_in_link && !is_fixed;
@@ -280,9 +295,15 @@ impl Builder {
         if character.link != self.link {
             self.close_link();
         }
+        self.doubtful_space = None;
         if needs_space && !self.segment.text.is_empty() && !self.is_false_space(character, gap) {
+            let is_typed_wide = self.owed == Owed::Typed && gap >= WIDE_GAP * character.style.size;
+            let is_doubtful =
+                self.letters == 1 && !is_typed_wide && self.is_unspaced_before(character);
+            self.doubtful_space = is_doubtful.then_some(self.segment.text.len());
             self.segment.text.push(' ');
         }
+        self.letters = if needs_space { 1 } else { self.letters + 1 };
         if character.link != self.link {
             self.segment
                 .text
@@ -309,13 +330,32 @@ impl Builder {
         gap > (if is_number { NUMBER_GAP } else { WORD_GAP }) * next.style.size
     }
 
-    /// Spaces between Chinese characters are found where letters are spread, not typed; how wide
-    /// they may be is said by [`MAXIMUM_GAP`].
+    /// Whether a space is none: between Chinese characters they are found where letters are spread,
+    /// and typed without width.
     fn is_false_space(&self, next: &Character, gap: f32) -> bool {
-        let is_wide = self
+        let are_letters = self
             .last
-            .is_some_and(|last| unicode::are_unspaced(last.value, next.value));
-        is_wide && (self.owed != Owed::Typed || gap < 0.8 * next.style.size)
+            .is_some_and(|last| unicode::are_letters(last.value, next.value));
+        let widest = match self.owed {
+            Owed::Typed if are_letters => TYPED_GAP,
+            Owed::Typed => WIDE_GAP,
+            _ if are_letters => WIDE_GAP,
+            _ => f32::MAX,
+        };
+        self.is_unspaced_before(next) && gap < widest * next.style.size
+    }
+
+    fn is_unspaced_before(&self, next: &Character) -> bool {
+        self.last
+            .is_some_and(|last| unicode::are_unspaced(last.value, next.value))
+    }
+
+    /// Takes back the space before the last letter if single letters stand on both sides.
+    fn take_back_space(&mut self) {
+        let is_single = self.letters == 1;
+        if let Some(at) = self.doubtful_space.take().filter(|_| is_single) {
+            self.segment.text.remove(at);
+        }
     }
 
     /// Notes that the text so far may be parted from what follows.
@@ -391,6 +431,7 @@ impl Builder {
     }
 
     fn finish(mut self) -> Option<Segment> {
+        self.take_back_space();
         self.close_link();
         let mut segment = self.segment;
         if segment.characters == 0 {

@@ -93,6 +93,27 @@ pub(super) fn are_unspaced(before: char, after: char) -> bool {
     is_wide(before) && is_wide(after) && !(is_latin(before) && is_latin(after))
 }
 
+/// Whether two characters are letters or figures, no signs.
+pub(super) fn are_letters(before: char, after: char) -> bool {
+    before.is_alphanumeric() && after.is_alphanumeric()
+}
+
+/// Whether a wide gap between two texts without spaces parts words: not the letters of a word that
+/// is spread, as `目 录` is.
+pub(super) fn parts_words(before: &str, after: &str) -> bool {
+    let before = before.chars().rev().filter(|letter| !is_mark(*letter));
+    let after = after.chars().filter(|letter| !is_mark(*letter));
+    let are_letters = (before.clone().next())
+        .zip(after.clone().next())
+        .is_some_and(|(last, first)| are_letters(last, first));
+    are_letters && !(is_single(before) && is_single(after))
+}
+
+/// Whether a word of the letters has no second one.
+fn is_single(mut letters: impl Iterator<Item = char>) -> bool {
+    letters.nth(1).is_none_or(char::is_whitespace)
+}
+
 /// Both halves of a character that PDFium gives as two code units of UTF-16.
 pub(super) fn joined(high: u32, low: u32) -> Option<u32> {
     let is_pair = (0xD800..0xDC00).contains(&high) && (0xDC00..0xE000).contains(&low);
@@ -147,6 +168,20 @@ mod tests {
         let note = note_mark(7).unwrap_or_default();
         assert_eq!((note_number(note), note_number(LINK_END)), (Some(7), None));
         assert!(is_mark(note) && note_mark(70_000).is_none());
+    }
+
+    #[test]
+    fn wide_gaps_part_words_but_no_spread_letters() {
+        for (before, after, is_so) in [
+            ("张三", "李四", true),
+            ("男", "民族", true),
+            ("目", "录", false),
+            ("第一 章", "总", false),
+            ("姓名：", "张三", false),
+            ("", "张三", false),
+        ] {
+            assert_eq!(parts_words(before, after), is_so, "{before} {after}");
+        }
     }
 
     #[test]

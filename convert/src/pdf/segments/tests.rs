@@ -103,6 +103,7 @@ fn names_stand_as_they_are_drawn_between_words_from_right_to_left() {
 fn spread_chinese_has_no_spaces() {
     assert_eq!(texts(&glyphs("包_含_以_下", 7.4)), ["包含以下"]);
     assert_eq!(texts(&glyphs("包 含", 7.4)), ["包 含"]);
+    assert_eq!(texts(&glyphs("包 含 以 下", 3.6)), ["包含以下"]);
 }
 
 fn texts(glyphs: &[Glyph]) -> Vec<String> {
@@ -110,6 +111,39 @@ fn texts(glyphs: &[Glyph]) -> Vec<String> {
         .into_iter()
         .map(|segment| segment.text)
         .collect()
+}
+
+#[test]
+fn typed_spaces_and_wide_gaps_part_chinese_words() {
+    // Letters without room between them; typed spaces of a quarter.
+    let words = "姓名 张三 性别 男 民族";
+    let mut glyphs = glyphs(words, 5.0);
+    let mut left = 0.0;
+    for glyph in &mut glyphs {
+        match glyph {
+            Glyph::Drawn(character) => {
+                (character.area.left, character.area.right) = (left, left + 10.0);
+                left += 10.0;
+            }
+            _ => left += 2.5,
+        }
+    }
+    assert_eq!(texts(&glyphs), [words]);
+    // Ten points of room, which nobody typed.
+    let gaps = |advance: f32| {
+        let mut glyphs = self::glyphs("张三_李四", 5.0);
+        for glyph in glyphs.iter_mut().skip(3) {
+            if let Glyph::Drawn(character) = glyph {
+                character.area.left += advance;
+                character.area.right += advance;
+            }
+        }
+        texts(&glyphs)
+    };
+    assert_eq!(
+        (gaps(4.0), gaps(1.0)),
+        (vec!["张三 李四".into()], vec!["张三李四".to_owned()])
+    );
 }
 
 #[test]
