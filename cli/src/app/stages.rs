@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tributary_enrich::chunkers::{self, WriterNames};
 use tributary_enrich::{ChunkReaderParts, ChunkReaders, EmbedParts, EmbedStage};
 use tributary_indexer::reindex::ReindexParts;
-use tributary_indexer::{IndexStage, ReindexStage};
+use tributary_indexer::{IndexStage, ReindexStage, Unfinished};
 use tributary_ingest::{IngestParts, IngestStage, LaterSettings};
 use tributary_schemas::Topic;
 use tributary_store::event_log::stage::Stage;
@@ -73,9 +73,16 @@ pub fn spawn(
             );
             run(tasks, reindex, "index", shutdown);
             let restating = restating::keep(Arc::clone(&parts.table), parts.stores.topics.clone());
+            let unfinished = Unfinished::new(
+                parts.stores.topics.clone(),
+                Arc::clone(&parts.table),
+                Arc::clone(&parts.stores.index),
+                Arc::clone(&parts.clock),
+            );
             let stopped = shutdown.clone();
             tasks.spawn(async move {
-                stopped.run_until_cancelled(restating).await;
+                let both = async { tokio::join!(restating, unfinished.keep()) };
+                stopped.run_until_cancelled(both).await;
                 Ok(())
             });
             let generations = Arc::clone(parts.pipelines.generations());

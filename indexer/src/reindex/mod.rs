@@ -21,6 +21,7 @@ pub use removals::{remember_removals, remember_versions};
 pub use requests::ReindexRequests;
 pub use serving::restore_serving;
 pub use unreported::report_found;
+pub(crate) use unreported::what_is_found;
 
 /// All requests and reports have one key: builds come one after the other.
 const KEY: &str = "reindex";

@@ -63,7 +63,11 @@ async fn found_of(
 }
 
 /// What the index stage says of a document that it finds stored like this.
-fn what_is_found(stored: IndexedDocument, generation: &str, now_ms: i64) -> DocumentState {
+pub(crate) fn what_is_found(
+    stored: IndexedDocument,
+    generation: &str,
+    now_ms: i64,
+) -> DocumentState {
     let document = stored.document;
     if stored.deleted {
         return manifest::report(&document, State::Deleted, now_ms);

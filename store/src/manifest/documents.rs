@@ -69,6 +69,18 @@ pub fn stage_readers(generations: &[GenerationStatus]) -> Vec<StageReader> {
     readers
 }
 
+/// Records that stages have yet to take or to finish, all topics together: those of the first stages
+/// first, so that none slips through on its way.
+pub async fn waiting_records(topics: &Topics, index: &SharedSearchIndex) -> Result<u64> {
+    let mut waiting = 0;
+    for StageReader { topic, group, .. } in stage_readers(&index.status().await?) {
+        let lag = topics.lag(topic, &group).await?;
+        let records = lag.iter().map(crate::event_log::PartitionLag::records);
+        waiting += records.sum::<u64>();
+    }
+    Ok(waiting)
+}
+
 /// Acceptance of a document event: it is durable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Accepted {
@@ -457,17 +469,7 @@ impl Documents {
 
     /// Records that stages have yet to take or to finish, all topics together.
     pub async fn waiting_records(&self) -> Result<u64> {
-        let mut waiting = 0;
-        for StageReader { topic, group, .. } in stage_readers(&self.index.status().await?) {
-            waiting += self
-                .topics
-                .lag(topic, &group)
-                .await?
-                .iter()
-                .map(crate::event_log::PartitionLag::records)
-                .sum::<u64>();
-        }
-        Ok(waiting)
+        waiting_records(&self.topics, &self.index).await
     }
 
     /// Whether ingest has yet to read something: a document of which nothing is known may be in it.

@@ -60,7 +60,7 @@ pub async fn restate(table: &DocumentTable, topics: &Topics) -> Result<usize> {
 }
 
 /// The report that says what the row says.
-fn report(row: &DocumentRow) -> DocumentState {
+pub fn report(row: &DocumentRow) -> DocumentState {
     let latest = row.latest.clone();
     match searchable(row) {
         Some(indexed) if latest.state == State::Indexed => DocumentState {
