@@ -18,6 +18,8 @@ use crate::print::{self, Outcome};
 const SHOWN_CHARACTERS: usize = 240;
 /// Members of a family that are named below the one that answers.
 const SHOWN_MEMBERS: usize = 5;
+/// Hits from which one does not ask for more.
+const ENOUGH_HITS: usize = 10;
 /// Snippets are looked for in this much of a chunk.
 const MOST_SEARCHED_CHARACTERS: usize = 20_000;
 
@@ -29,6 +31,7 @@ pub fn run(global: &Global, config: &Config, search: &Search) -> Result<Outcome>
     let is_filtered = !request.filter.is_unrestricted();
     print::result(search.output, &response, || {
         describe(&response, is_filtered)
+            + looked_little(&response.hits, request.top_k.unwrap_or(ENOUGH_HITS))
     })?;
     client.close()?;
     Ok(Outcome::Done)
@@ -113,6 +116,14 @@ fn doubt(hits: &[Hit]) -> Option<String> {
     (best < LIKELY).then(|| {
         format!("nothing that is likely relevant was found; the nearest has a relevance of {best:.2}\n\n")
     })
+}
+
+/// Said after few hits that are hardly answers: they are ranked by more than their relevance.
+fn looked_little(hits: &[Hit], top_k: usize) -> &'static str {
+    match hits.len() == top_k && top_k < ENOUGH_HITS && doubt(hits).is_some() {
+        true => "these are the nearest alone: `-k 10` looks further\n",
+        false => "",
+    }
 }
 
 fn describe_hit(hit: &Hit, words: &[String], text: &mut String) {
@@ -297,6 +308,8 @@ mod tests {
             text.contains("not found under the filter: 0x80070005\n"),
             "{text}"
         );
+        assert!(looked_little(&doubtful.hits, 1).contains("-k 10"));
+        assert_eq!(looked_little(&doubtful.hits, 2), "", "there are no others");
         let mut unmet = answer(0);
         unmet.hits.clear();
         unmet.unmatched_terms.clear();

@@ -4,10 +4,12 @@
 //! score(sentence) = Σ rarity(w) over the words w of the question in it, half of those that only its
 //! heading has / Σ rarity(w) over all, times the relevance of its passage, less for each sentence
 //! before it under the heading; a sentence that defines what a definition is asked of counts more.
-//! Questions, links, heads of tables and what says no more than the question answer nothing, nor does
-//! a passage about something else than the question (`subject`). What announces a list is quoted with
+//! The rows of a table stand all in one place, and where one has words of the question, those without
+//! any are none. Questions, links, heads of tables and what says no more than the question answer
+//! nothing, nor does a passage about something else than the question (`subject`). What announces a list is quoted with
 //! it, and what leans on the sentence before it with that.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -79,8 +81,10 @@ struct Candidate<'a> {
     statement: Statement,
     words: Words,
     heading: Arc<Words>,
-    /// Sentences before it under its heading.
+    /// Sentences before it under its heading; those before its table for a row.
     before: usize,
+    /// Where the table begins of which it is a row.
+    table: Option<usize>,
     /// The list that it announces, in bytes.
     list: Option<Range<usize>>,
     score: f32,
@@ -218,7 +222,7 @@ fn of_source<'a>(source: &'a Source, analyzer: &Analyzer) -> Vec<Candidate<'a>> 
     let above = source.section_path.last().unwrap_or(&source.title);
     let mut heading = Arc::new(Words::of(&asked(above), analyzer));
     let mut before = 0;
-    let mut found = Vec::new();
+    let mut found: Vec<Candidate<'a>> = Vec::new();
     for statement in statements(&source.text) {
         while let Some((_, title)) = headings.next_if(|(at, _)| *at < statement.bytes.start) {
             heading = Arc::new(Words::of(&asked(title), analyzer));
@@ -228,13 +232,20 @@ fn of_source<'a>(source: &'a Source, analyzer: &Analyzer) -> Vec<Candidate<'a>> 
         // A question in the text is the heading of its answer.
         let is_asked = statement.text.ends_with(['?', '？']);
         let question = is_asked.then(|| Arc::new(words.clone()));
+        let table = table_at(&source.text, statement.bytes.start);
+        let start = table.as_ref().map(|table| table.bytes.start);
+        let above = found
+            .last()
+            .filter(|above| start.is_some() && above.table == start);
         found.push(Candidate {
             words,
-            heading: match table_at(&source.text, statement.bytes.start) {
-                Some(table) => Arc::new(heading.with(&Words::of(&table.head, analyzer))),
-                None => Arc::clone(&heading),
+            before: above.map_or(before, |row| row.before),
+            heading: match (above, table) {
+                (Some(row), _) => Arc::clone(&row.heading),
+                (None, Some(table)) => Arc::new(heading.with(&Words::of(&table.head, analyzer))),
+                (None, None) => Arc::clone(&heading),
             },
-            before,
+            table: start,
             list: list_of(source, &statement),
             source,
             statement,
@@ -293,8 +304,14 @@ fn score(candidates: &mut [Candidate<'_>], asked: &Words, intent: Intent) {
     let most = rarities.values().copied().fold(1.0, f32::max);
     let rarity = |word: &String| rarities.get(word.as_str()).copied().unwrap_or(most);
     let all: f32 = asked.content.iter().map(rarity).sum();
+    let named = tables_with_words(candidates, asked);
     for candidate in candidates {
-        if !says_more(candidate, asked) {
+        let says_nothing = candidate.words.content.is_disjoint(&asked.content);
+        let is_other_row = says_nothing
+            && candidate
+                .table_of()
+                .is_some_and(|table| named.contains(&table));
+        if is_other_row || !says_more(candidate, asked) {
             continue;
         }
         let (words, heading) = (&candidate.words.content, &candidate.heading.content);
@@ -320,6 +337,13 @@ fn score(candidates: &mut [Candidate<'_>], asked: &Words, intent: Intent) {
             }
             * if defines { DEFINES } else { 1.0 };
     }
+}
+
+/// Tables with a row that has a word of the question.
+fn tables_with_words(candidates: &[Candidate<'_>], asked: &Words) -> HashSet<(u32, usize)> {
+    let says = |one: &&Candidate<'_>| !one.words.content.is_disjoint(&asked.content);
+    let saying = candidates.iter().filter(says);
+    saying.filter_map(Candidate::table_of).collect()
 }
 
 /// Whether a sentence can answer: it asks nothing, and has more words or numbers than the question.
@@ -427,6 +451,11 @@ impl<'a> Candidate<'a> {
             statement: self.statement,
             list: self.list,
         }
+    }
+
+    /// The table of which it is a row: the number of its source, and where it begins.
+    fn table_of(&self) -> Option<(u32, usize)> {
+        Some((self.source.number, self.table?))
     }
 
     /// Whether it says nothing without the sentence before it.
@@ -599,6 +628,25 @@ mod tests {
             "这种调度按周期定优先级。 [1] 因此这种算法的优点是系统消耗小，缺点是不灵活。 [1]",
             "it leans on the sentence before"
         );
+    }
+
+    #[test]
+    fn the_row_that_is_named_answers_wherever_it_stands() {
+        let rows: String = (1..=80)
+            .map(|at| format!("| B{at:03} | {} | {}.5 |\n", 1950 + at, at % 5))
+            .collect();
+        let text = format!("# Bridges\n\n| Bridge | Year | Grade |\n|---|---|---|\n{rows}");
+        let answer = |question: &str| {
+            let sources = [source(1, &text)];
+            extract(question, Intent::Fact, &sources, &analyzer()).answer
+        };
+        assert_eq!(
+            answer("What is the grade of bridge B044?"),
+            "| Bridge | Year | Grade |\n|---|---|---|\n| B044 | 1994 | 4.5 |\n\n[1] (1 of the table's 80 rows)"
+        );
+        // No row is named.
+        let any = answer("What grade has a bridge?");
+        assert!(any.contains("| B001 | 1951 | 1.5 |\n| B002 "), "{any}");
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub fn table_at(text: &str, at: usize) -> Option<Table> {
     let [head, rule, rows @ ..] = lines.as_slice() else {
         return None;
     };
-    let is_below = text.get(start..at)?.lines().count() > 2 || after.is_empty();
+    let is_below = text.get(start..at)?.matches('\n').count() >= 2 || after.is_empty();
     (is_rule(rule) && is_below).then(|| Table {
         bytes: start..end,
         head: format!("{}\n{}", head.trim(), rule.trim()),
