@@ -410,7 +410,11 @@ fn is_title(title: &str) -> bool {
     .any(|extension| lower.ends_with(extension));
     let is_default = lower.starts_with("microsoft word -")
         || lower.starts_with("microsoft powerpoint -")
-        || lower.starts_with("untitled");
+        || lower.starts_with("untitled")
+        || matches!(
+            lower.as_str(),
+            "(anonymous)" | "anonymous" | "(unspecified)"
+        );
     lower
         .chars()
         .filter(|character| character.is_alphabetic())

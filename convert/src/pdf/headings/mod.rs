@@ -84,8 +84,11 @@ fn find(pages: &[Vec<Block>], statistics: &[Statistics], bookmarks: &[Bookmark])
     found
 }
 
-/// The first heading of the highest level on the first pages, one of several words if there is any:
-/// the title, if the metadata has none.
+/// Fewest letters of a title that is one word.
+const MINIMUM_LETTERS: usize = 4;
+
+/// The first heading if it alone has the highest level on the first pages, else the first one of the
+/// highest level, one of several words if there is any: the title, if the metadata has none.
 pub(super) fn title(pages: &[Vec<Block>]) -> Option<String> {
     let headings = || pages.iter().take(2).flatten().filter_map(heading);
     let highest = |long: bool| {
@@ -97,12 +100,27 @@ pub(super) fn title(pages: &[Vec<Block>]) -> Option<String> {
             .find(|(other, text)| *other == level && (!long || is_long(text)))
             .map(|(_, text)| text)
     };
-    let text = highest(true).or_else(|| highest(false))?;
+    let text = alone_above(headings())
+        .or_else(|| highest(true))
+        .or_else(|| highest(false))?;
     Some(
         text.chars()
             .filter(|character| !unicode::is_mark(*character))
             .collect(),
     )
+}
+
+/// The first heading if all others stand below it, whatever it says.
+fn alone_above<'a>(mut headings: impl Iterator<Item = (u8, &'a String)>) -> Option<&'a String> {
+    let (level, first) = headings.next()?;
+    let letters = first.chars().filter(|letter| letter.is_alphabetic());
+    let is_word = letters.take(MINIMUM_LETTERS).count() == MINIMUM_LETTERS;
+    let mut has_others = false;
+    let are_below = headings.all(|(other, _)| {
+        has_others = true;
+        other > level
+    });
+    (is_word && has_others && are_below).then_some(first)
 }
 
 fn heading(block: &Block) -> Option<(u8, &String)> {

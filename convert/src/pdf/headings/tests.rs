@@ -179,6 +179,20 @@ fn the_title_is_the_highest_heading() {
     ]];
     mark(&mut pages, &[usual()], &[]);
     assert_eq!(title(&pages).as_deref(), Some("The title of the trial"));
+    // A word is one where it stands above all others.
+    let headings = |all: [(u8, &str); 3]| {
+        let blocks = all.map(|(level, text)| Block::Heading(level, text.into()));
+        title(&[blocks.to_vec()])
+    };
+    let below = (2, "1.1 What is new in it");
+    let alone = headings([(1, "Styling"), below, below]);
+    assert_eq!(alone.as_deref(), Some("Styling"));
+    for others in [
+        [(1, "Styling"), (1, below.1), below],
+        [(1, "ii"), below, below],
+    ] {
+        assert_eq!(headings(others).as_deref(), Some(below.1));
+    }
 }
 
 #[test]

@@ -463,4 +463,5 @@ fn page_lists_are_short() {
 fn names_of_files_are_no_titles() {
     assert!(is_title("Annual Report 2024") && is_title("年度报告"));
     assert!(!is_title("report.docx") && !is_title("Microsoft Word - report") && !is_title("12"));
+    assert!(!is_title("(anonymous)") && is_title("Anonymous: a history"));
 }

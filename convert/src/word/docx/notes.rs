@@ -10,6 +10,9 @@ use crate::office::blocks::{Block, render};
 use crate::office::inline::Inline;
 use crate::office::xml::{Element, XmlReader};
 
+/// How deep notes of notes are followed.
+const MAXIMUM_DEPTH: usize = 8;
+
 /// What kind of note it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum NoteKind {
@@ -58,15 +61,18 @@ impl Document<'_> {
     /// The definitions of all notes that the text refers to, by number.
     pub(super) fn note_blocks(&mut self, main: &str) -> Result<Vec<Block>> {
         let mut texts: Vec<(usize, String)> = Vec::new();
-        for kind in NoteKind::ALL {
-            let wanted: HashMap<String, usize> = self
-                .note_numbers
-                .iter()
-                .filter(|((known, _), _)| *known == kind)
-                .map(|((_, id), number)| (id.clone(), *number))
-                .collect();
-            if !wanted.is_empty() {
-                self.read_notes(kind, main, &wanted, &mut texts)?;
+        let mut read = 0;
+        // Notes may refer to notes.
+        for _ in 0..MAXIMUM_DEPTH {
+            if read == self.notes.len() {
+                break;
+            }
+            let unread = std::mem::replace(&mut read, self.notes.len());
+            for kind in NoteKind::ALL {
+                let wanted = self.wanted_notes(kind, unread);
+                if !wanted.is_empty() {
+                    self.read_notes(kind, main, &wanted, &mut texts)?;
+                }
             }
         }
         texts.sort_by_key(|(number, _)| *number);
@@ -75,6 +81,15 @@ impl Document<'_> {
             .into_iter()
             .map(|(number, text)| Block::Note(format!("[^{number}]: {text}")))
             .collect())
+    }
+
+    /// Numbers of the notes of a kind, by their names, but for so many that were read.
+    fn wanted_notes(&self, kind: NoteKind, read: usize) -> HashMap<String, usize> {
+        let numbered = self.note_numbers.iter();
+        let wanted = numbered.filter(|((known, _), number)| *known == kind && **number > read);
+        wanted
+            .map(|((_, id), number)| (id.clone(), *number))
+            .collect()
     }
 
     fn read_notes(

@@ -275,6 +275,31 @@ fn notes_stand_at_the_end() {
 }
 
 #[test]
+fn notes_of_notes_are_read_in_rounds() {
+    let reference = |id: u8| format!("<w:r><w:footnoteReference w:id='{id}'/></w:r>");
+    let note = |id: u8, next: &str| {
+        format!(
+            "<w:footnote w:id='{id}'><w:p>{}{next}</w:p></w:footnote>",
+            run(&format!("n{id}"))
+        )
+    };
+    // The last one refers to the first.
+    let notes = [
+        note(2, &reference(4)),
+        note(3, &reference(2)),
+        note(4, &reference(3)),
+    ];
+    let package = TestPackage::with_body(&format!("<w:p>{}{}</w:p>", run("t"), reference(3))).part(
+        "word/footnotes.xml",
+        &format!("<w:footnotes>{}</w:footnotes>", notes.concat()),
+    );
+    assert_eq!(
+        package.markdown(),
+        "t[^1]\n\n[^1]: n3[^2]\n\n[^2]: n2[^3]\n\n[^3]: n4[^1]\n"
+    );
+}
+
+#[test]
 fn pictures_are_handed_over_and_links_are_links() {
     let picture = "<w:r><w:drawing><wp:inline><wp:docPr id='1' name='Picture 1' descr='A [cat]'/><a:graphic><pic:blip r:embed='p1'/></a:graphic></wp:inline></w:drawing></w:r>";
     let body = format!(
