@@ -6,16 +6,102 @@ use super::geometry::Area;
 use super::segments::{MAXIMUM_GAP, WORD_GAP};
 use super::unicode;
 
-/// Whether most of a line is written from right to left.
+/// Whether a line is written from right to left: most of it, or a third if one of its ends is.
 pub(super) fn is_right_to_left(line: &[Glyph]) -> bool {
-    let (mut right_to_left, mut letters) = (0, 0);
-    for glyph in line {
-        if let Glyph::Drawn(character) = glyph {
-            letters += usize::from(character.value.is_alphabetic());
-            right_to_left += usize::from(unicode::is_right_to_left(character.value));
+    let letters = line.iter().filter_map(drawn);
+    let letters = letters.filter(|character| character.value.is_alphabetic());
+    let ways: Vec<(f32, bool)> = letters
+        .map(|letter| (letter.area.left, unicode::is_right_to_left(letter.value)))
+        .collect();
+    let share = ways.iter().filter(|(_, is_so)| *is_so).count();
+    let by_place = |one: &&(f32, bool), other: &&(f32, bool)| one.0.total_cmp(&other.0);
+    let ends = [ways.iter().min_by(by_place), ways.iter().max_by(by_place)];
+    let has_end = ends.iter().flatten().any(|(_, is_so)| *is_so);
+    share > 0 && share * if has_end { 3 } else { 2 } >= ways.len()
+}
+
+/// The glyphs of a line from left to right, its words from right to left as they are read.
+pub(super) fn with_words_from_right(line: &[Glyph]) -> Vec<Glyph> {
+    let way = |glyph: &Glyph| drawn(glyph).map(|character| character.value);
+    let is_from_right = |glyph: &Glyph| way(glyph).is_some_and(unicode::is_right_to_left);
+    let is_from_left = |glyph: &Glyph| {
+        let is_other = |value: char| value.is_alphabetic() && !unicode::is_right_to_left(value);
+        way(glyph).is_some_and(is_other)
+    };
+    let mut line = line.to_vec();
+    let mut start = 0;
+    while let Some(first) = line.iter().skip(start).position(is_from_right) {
+        let from = start + first;
+        let rest = line.get_mut(from..).unwrap_or_default();
+        let end = rest.iter().position(is_from_left).unwrap_or(rest.len());
+        let last = rest.iter().take(end).rposition(is_from_right).unwrap_or(0);
+        if let Some(words) = rest.get_mut(..=last) {
+            turn(words);
+        }
+        start = from + last + 1;
+    }
+    line
+}
+
+/// Puts words from right to left into the order in which they are read, their numbers as they are;
+/// what stands right of the other stands as far left of it then. Programs draw words, and the letters
+/// of each, either way.
+fn turn(run: &mut [Glyph]) {
+    let left = |glyph: &Glyph| drawn(glyph).map_or(0.0, |letter| letter.area.left);
+    let is_drawn = |glyph: &Glyph| drawn(glyph).is_some();
+    let chunks = run.chunk_by(|one, other| is_drawn(one) == is_drawn(other));
+    let (mut words, gaps): (Vec<Vec<Glyph>>, Vec<Vec<Glyph>>) = chunks
+        .map(<[Glyph]>::to_vec)
+        .partition(|chunk| chunk.first().is_some_and(is_drawn));
+    for word in &mut words {
+        // Characters of one glyph stand at one place.
+        if word.first().map(left) < word.last().map(left) {
+            word.reverse();
+        }
+        word.sort_by(|one, other| left(other).total_cmp(&left(one)));
+        numbers(word).for_each(<[Glyph]>::reverse);
+    }
+    let rightmost = |word: &Vec<Glyph>| word.iter().map(left).fold(f32::MIN, f32::max);
+    words.sort_by(|one, other| rightmost(other).total_cmp(&rightmost(one)));
+    let gaps = gaps.into_iter().rev().chain([Vec::new()]);
+    let turned: Vec<Glyph> = words
+        .into_iter()
+        .zip(gaps)
+        .flat_map(|(word, gap)| [word, gap].concat())
+        .collect();
+    for (place, glyph) in run.iter_mut().zip(turned) {
+        *place = glyph;
+    }
+    mirror(run);
+    numbers(run).for_each(mirror);
+}
+
+fn numbers(words: &mut [Glyph]) -> impl Iterator<Item = &mut [Glyph]> {
+    let is_figure =
+        |glyph: &Glyph| drawn(glyph).is_some_and(|letter| letter.value.is_ascii_digit());
+    let chunks = words.chunk_by_mut(move |one, other| is_figure(one) && is_figure(other));
+    chunks.filter(move |chunk| chunk.first().is_some_and(is_figure))
+}
+
+fn mirror(glyphs: &mut [Glyph]) {
+    let Some(around) = Area::around(glyphs.iter().filter_map(drawn).map(|letter| letter.area))
+    else {
+        return;
+    };
+    for glyph in glyphs {
+        if let Glyph::Drawn(letter) = glyph {
+            let Area { left, right, .. } = letter.area;
+            letter.area.left = around.left + around.right - right;
+            letter.area.right = around.left + around.right - left;
         }
     }
-    right_to_left > 0 && right_to_left * 3 >= letters
+}
+
+fn drawn(glyph: &Glyph) -> Option<Character> {
+    match glyph {
+        Glyph::Drawn(character) => Some(*character),
+        _ => None,
+    }
 }
 
 /// The characters of one glyph stand at one place. PDFium turns the order of a lam-alef with that

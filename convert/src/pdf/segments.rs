@@ -162,7 +162,7 @@ fn of_line(line: &[Glyph], quarters: Option<u8>, rules: &Rules) -> Vec<Segment> 
     let is_right_to_left = direction::is_right_to_left(line);
     let (line, words) = match is_right_to_left {
         true => direction::in_logical_order(line),
-        false => (line.to_vec(), Vec::new()),
+        false => (direction::with_words_from_right(line), Vec::new()),
     };
     let mut builder = Builder::new(is_right_to_left);
     for (at, glyph) in line.iter().enumerate() {

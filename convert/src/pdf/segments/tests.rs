@@ -100,6 +100,42 @@ fn names_stand_as_they_are_drawn_between_words_from_right_to_left() {
 }
 
 #[test]
+fn words_from_right_to_left_in_a_line_from_left_to_right_are_read() {
+    let read = |drawn: &str| texts(&glyphs(drawn, 5.0));
+    assert_eq!(
+        read("Hebrew: םלעו םלוש is used"),
+        ["Hebrew: שולם ועלם is used"]
+    );
+    // Numbers within keep their figures.
+    assert_eq!(read("The word םלש 12 םלוש is"), ["The word שולם 12 שלם is"]);
+    // In the order in which they are read, from right to left.
+    let mut turned = glyphs("A word שלום is", 5.0);
+    for (at, place) in (7..11).rev().zip(7_u8..) {
+        if let Some(Glyph::Drawn(character)) = turned.get_mut(at) {
+            (character.area.left, character.area.right) =
+                (f32::from(place) * 5.0, f32::from(place) * 5.0 + 5.0);
+        }
+    }
+    assert_eq!(texts(&turned), ["A word שלום is"]);
+    // Each word by itself, as Chromium does.
+    let words = [
+        (' ', 0.0),
+        ('ע', 20.0),
+        ('ו', 15.0),
+        (' ', 0.0),
+        ('ש', 35.0),
+        ('ל', 30.0),
+    ];
+    let line = [
+        &[('A', 0.0), ('s', 5.0)][..],
+        &words,
+        &[(' ', 0.0), ('b', 45.0), ('c', 50.0), ('d', 55.0)],
+    ]
+    .concat();
+    assert_eq!(texts(&placed(&line)), ["As של עו bcd"]);
+}
+
+#[test]
 fn spread_chinese_has_no_spaces() {
     assert_eq!(texts(&glyphs("包_含_以_下", 7.4)), ["包含以下"]);
     assert_eq!(texts(&glyphs("包 含", 7.4)), ["包 含"]);
