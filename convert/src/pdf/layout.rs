@@ -7,6 +7,7 @@ use super::aligned::{self, Part};
 use super::blocks::{self, Block, Edges};
 use super::columns::{self, Item};
 use super::lines;
+use super::listings;
 use super::page_text::{Layer, PageText};
 use super::ruled::{self, Open};
 use super::segments::Segment;
@@ -116,6 +117,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn text(&self, segments: Vec<Segment>, blocks: &mut Vec<Block>) {
+        let segments = listings::without_numbers(segments);
         for part in wrapped::parts(segments) {
             match part {
                 wrapped::Part::Text(segments) => self.aligned(segments, blocks),

@@ -28,6 +28,7 @@ mod layout;
 mod library;
 mod lines;
 mod links;
+mod listings;
 mod lists;
 mod markers;
 mod notes;
