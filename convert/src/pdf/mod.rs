@@ -72,10 +72,10 @@ pub use library::{
 };
 
 /// Name and version with PDFium; the version grows with every change of the output.
-pub(crate) const NAME: &str = "pdf/10";
+pub(crate) const NAME: &str = "pdf/11";
 
 /// Name and version where tags told the text of a page at least.
-pub(crate) const TAGGED_NAME: &str = "pdf-tagged/6";
+pub(crate) const TAGGED_NAME: &str = "pdf-tagged/7";
 
 /// Name and version of the built-in reader.
 pub const BUILTIN_NAME: &str = "pdf-builtin/1";

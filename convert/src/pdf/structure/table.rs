@@ -13,6 +13,9 @@ const MAXIMUM_CELLS: usize = 20_000;
 /// Most columns.
 const MAXIMUM_COLUMNS: usize = 1000;
 
+/// Longest text of a merged cell that is said in each row, in bytes.
+const LONGEST_REPEATED: usize = 200;
+
 /// A cell before its place is known.
 struct Cell {
     told: Vec<Told>,
@@ -154,8 +157,39 @@ fn grid(rows: &mut [Vec<Cell>], headers: &mut HeaderColumns) -> Option<Vec<Vec<S
             }
         }
     }
-    grid.retain(|row| row.iter().any(|text| !text.is_empty()));
+    let has_own = |row: &Vec<String>| row.iter().any(|text| !text.is_empty());
+    let have_own: Vec<bool> = grid.iter().map(has_own).collect();
+    repeat_merged(rows, &placed, &mut grid);
+    let mut have_own = have_own.into_iter();
+    grid.retain(|_| have_own.next().unwrap_or_default());
     Some(grid)
+}
+
+/// Says what a merged cell says in each row that it spans, and what a header says in each column: rows
+/// are read, and found, by themselves.
+fn repeat_merged(rows: &[Vec<Cell>], placed: &[Vec<usize>], grid: &mut [Vec<String>]) {
+    for (at, (row, starts)) in rows.iter().zip(placed).enumerate() {
+        for (cell, start) in row.iter().zip(starts) {
+            let columns = if cell.tags.is_header {
+                cell.tags.columns
+            } else {
+                1
+            };
+            let own = grid.get(at).and_then(|texts| texts.get(*start));
+            let is_merged = cell.tags.rows > 1 || columns > 1;
+            let Some(own) = own
+                .filter(|own| is_merged && own.len() <= LONGEST_REPEATED)
+                .cloned()
+            else {
+                continue;
+            };
+            let below = grid.iter_mut().skip(at).take(cell.tags.rows);
+            let spanned = below.flat_map(|texts| texts.iter_mut().skip(*start).take(columns));
+            for place in spanned.filter(|place| place.is_empty()) {
+                place.clone_from(&own);
+            }
+        }
+    }
 }
 
 /// Tells each cell the column that its headers name; `None` for too many columns.

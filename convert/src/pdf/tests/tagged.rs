@@ -112,7 +112,7 @@ fn tables_have_their_cells_where_tags_put_them() {
             row(vec![leaf("TD", [7])]),
         ],
     );
-    let expected = "| Name | Unit | Value |\n| --- | --- | --- |\n| power |  | 1 |\n|  | dBm | 2 |\n|  |  | 3 |\n";
+    let expected = "| Name | Unit | Value |\n| --- | --- | --- |\n| power |  | 1 |\n| power | dBm | 2 |\n|  |  | 3 |\n";
     let second = [marked(0, 72.0, 700.0, "dB"), marked(1, 222.0, 700.0, "4")];
     let goes_on = row(vec![
         leaf("TD", [0]).with("/A << /O /Table /Headers [(unit)] >>"),
