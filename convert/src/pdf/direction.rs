@@ -6,12 +6,18 @@ use super::geometry::Area;
 use super::segments::{MAXIMUM_GAP, WORD_GAP};
 use super::unicode;
 
+/// Whether a character is of words from right to left. Their figures, Arabic ones too, are written
+/// from left to right.
+fn is_from_right(character: char) -> bool {
+    unicode::is_right_to_left(character) && !character.is_numeric()
+}
+
 /// Whether a line is written from right to left: most of it, or a third if one of its ends is.
 pub(super) fn is_right_to_left(line: &[Glyph]) -> bool {
     let letters = line.iter().filter_map(drawn);
     let letters = letters.filter(|character| character.value.is_alphabetic());
     let ways: Vec<(f32, bool)> = letters
-        .map(|letter| (letter.area.left, unicode::is_right_to_left(letter.value)))
+        .map(|letter| (letter.area.left, is_from_right(letter.value)))
         .collect();
     let share = ways.iter().filter(|(_, is_so)| *is_so).count();
     let by_place = |one: &&(f32, bool), other: &&(f32, bool)| one.0.total_cmp(&other.0);
@@ -22,19 +28,18 @@ pub(super) fn is_right_to_left(line: &[Glyph]) -> bool {
 
 /// The glyphs of a line from left to right, its words from right to left as they are read.
 pub(super) fn with_words_from_right(line: &[Glyph]) -> Vec<Glyph> {
-    let way = |glyph: &Glyph| drawn(glyph).map(|character| character.value);
-    let is_from_right = |glyph: &Glyph| way(glyph).is_some_and(unicode::is_right_to_left);
     let is_from_left = |glyph: &Glyph| {
-        let is_other = |value: char| value.is_alphabetic() && !unicode::is_right_to_left(value);
-        way(glyph).is_some_and(is_other)
+        let is_other =
+            |letter: Character| letter.value.is_alphabetic() && !is_from_right(letter.value);
+        drawn(glyph).is_some_and(is_other)
     };
     let mut line = line.to_vec();
     let mut start = 0;
-    while let Some(first) = line.iter().skip(start).position(is_from_right) {
+    while let Some(first) = line.iter().skip(start).position(is_letter) {
         let from = start + first;
         let rest = line.get_mut(from..).unwrap_or_default();
         let end = rest.iter().position(is_from_left).unwrap_or(rest.len());
-        let last = rest.iter().take(end).rposition(is_from_right).unwrap_or(0);
+        let last = rest.iter().take(end).rposition(is_letter).unwrap_or(0);
         if let Some(words) = rest.get_mut(..=last) {
             turn(words);
         }
@@ -77,8 +82,7 @@ fn turn(run: &mut [Glyph]) {
 }
 
 fn numbers(words: &mut [Glyph]) -> impl Iterator<Item = &mut [Glyph]> {
-    let is_figure =
-        |glyph: &Glyph| drawn(glyph).is_some_and(|letter| letter.value.is_ascii_digit());
+    let is_figure = |glyph: &Glyph| drawn(glyph).is_some_and(|letter| letter.value.is_numeric());
     let chunks = words.chunk_by_mut(move |one, other| is_figure(one) && is_figure(other));
     chunks.filter(move |chunk| chunk.first().is_some_and(is_figure))
 }
@@ -95,6 +99,11 @@ fn mirror(glyphs: &mut [Glyph]) {
             letter.area.right = around.left + around.right - left;
         }
     }
+}
+
+/// Whether a glyph is a letter of a word from right to left.
+fn is_letter(glyph: &Glyph) -> bool {
+    drawn(glyph).is_some_and(|letter| is_from_right(letter.value))
 }
 
 fn drawn(glyph: &Glyph) -> Option<Character> {
@@ -130,10 +139,6 @@ pub(super) fn in_logical_order(line: &[Glyph]) -> (Vec<Glyph>, Vec<Area>) {
 /// Words from right to left whose letters come from left to right, as some programs draw them,
 /// turned.
 fn with_words(mut line: Vec<Glyph>) -> Vec<Glyph> {
-    let is_letter = |glyph: &Glyph| match glyph {
-        Glyph::Drawn(character) => unicode::is_right_to_left(character.value),
-        _ => false,
-    };
     for word in line.chunk_by_mut(|one, other| is_letter(one) && is_letter(other)) {
         if let [Glyph::Drawn(first), .., Glyph::Drawn(last)] = &*word
             && first.area.left < last.area.left
@@ -146,17 +151,35 @@ fn with_words(mut line: Vec<Glyph>) -> Vec<Glyph> {
 
 /// Names and numbers, which are written from left to right, as they stand.
 fn with_names(mut line: Vec<Glyph>) -> Vec<Glyph> {
-    let is_of_number = |glyph: &Glyph| match glyph {
-        Glyph::Drawn(character) => !unicode::is_right_to_left(character.value),
-        _ => false,
+    // Commas and points of those scripts stand in and behind numbers.
+    let is_of_number = |glyph: &Glyph| {
+        let is_word =
+            |value: char| is_from_right(value) && !matches!(value, '،' | '؛' | '٫' | '٬' | '٪');
+        drawn(glyph).is_some_and(|letter| !is_word(letter.value))
     };
     for word in line.chunk_by_mut(|one, other| is_of_number(one) && is_of_number(other)) {
         if word.iter().all(is_of_number) {
-            from_left(word);
-            sign_behind(word);
+            let inner = within_brackets(word);
+            from_left(inner);
+            sign_behind(inner);
         }
     }
     line
+}
+
+/// A name without brackets around it, which are mirrored in such a line.
+fn within_brackets(word: &mut [Glyph]) -> &mut [Glyph] {
+    let is_bracket = |glyph: &Glyph| {
+        drawn(glyph).is_some_and(|sign| matches!(sign.value, '(' | ')' | '[' | ']' | '{' | '}'))
+    };
+    let is_enclosed = word.len() > 2
+        && [word.first(), word.last()]
+            .into_iter()
+            .flatten()
+            .all(is_bracket);
+    let ends = usize::from(is_enclosed);
+    let inner = ends..word.len() - ends;
+    word.get_mut(inner).unwrap_or_default()
 }
 
 /// What is written from left to right, as it stands: PDFium may give the digits of a name first.
@@ -188,8 +211,10 @@ fn sign_behind(word: &mut [Glyph]) {
         return;
     };
     let is_sign = matches!(value(sign), '.' | ',' | ':' | ';');
-    let is_number = |glyph: &Glyph| value(glyph).is_ascii_digit();
-    if is_sign && !number.is_empty() && number.iter().all(is_number) {
+    let is_number = |glyph: &Glyph| value(glyph).is_numeric() || matches!(value(glyph), '٫' | '٬');
+    // Those of such scripts stand left of Latin names too.
+    let is_own_sign = matches!(value(sign), '،' | '؛');
+    if !number.is_empty() && (is_own_sign || is_sign && number.iter().all(is_number)) {
         word.rotate_left(1);
     }
 }
@@ -201,7 +226,7 @@ fn words(line: &[Glyph]) -> Vec<Area> {
     let mut open: Option<Character> = None;
     let mut word_of = |glyph: &Glyph| {
         if let Glyph::Drawn(character) = glyph {
-            let is_other_way = unicode::is_right_to_left(character.value);
+            let is_other_way = is_from_right(character.value);
             let goes_on = !is_other_way && open.is_some_and(|last| goes_on(&last, character));
             match words.last_mut().filter(|_| goes_on) {
                 Some(word) => *word = word.joined(character.area),

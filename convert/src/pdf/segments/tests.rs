@@ -136,6 +136,24 @@ fn words_from_right_to_left_in_a_line_from_left_to_right_are_read() {
 }
 
 #[test]
+fn arabic_figures_are_written_from_left_to_right() {
+    // Drawn from left to right: the number before the word, its comma left of it, and brackets.
+    let drawn = |signs: &str| texts(&glyphs(signs, 5.0));
+    assert_eq!(drawn("١١٠"), ["١١٠"]);
+    let line = |number: &str| -> Vec<Glyph> {
+        let word = placed(&[('ق', 90.0), ('ي', 85.0), ('م', 80.0), (' ', 0.0)]);
+        let number = glyphs(number, 5.0).into_iter();
+        word.into_iter().chain(number).collect()
+    };
+    for (number, read) in [("٤٥", "قيم ٤٥"), ("،٢٫٥٣", "قيم ٢٫٥٣،"), ("،٤", "قيم ٤،")]
+    {
+        let line = line(number);
+        let texts: Vec<String> = texts(&line);
+        assert_eq!(texts.join(" "), read);
+    }
+}
+
+#[test]
 fn spread_chinese_has_no_spaces() {
     assert_eq!(texts(&glyphs("包_含_以_下", 7.4)), ["包含以下"]);
     assert_eq!(texts(&glyphs("包 含", 7.4)), ["包 含"]);

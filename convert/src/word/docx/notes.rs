@@ -1,6 +1,7 @@
 //! Footnotes, endnotes and, if asked for, comments: marks in the text, definitions after it.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use tributary_schemas::Result;
 
@@ -67,9 +68,10 @@ impl Document<'_> {
             if read == self.notes.len() {
                 break;
             }
-            let unread = std::mem::replace(&mut read, self.notes.len());
+            let unread = read + 1..=self.notes.len();
+            read = self.notes.len();
             for kind in NoteKind::ALL {
-                let wanted = self.wanted_notes(kind, unread);
+                let wanted = self.wanted_notes(kind, &unread);
                 if !wanted.is_empty() {
                     self.read_notes(kind, main, &wanted, &mut texts)?;
                 }
@@ -83,10 +85,15 @@ impl Document<'_> {
             .collect())
     }
 
-    /// Numbers of the notes of a kind, by their names, but for so many that were read.
-    fn wanted_notes(&self, kind: NoteKind, read: usize) -> HashMap<String, usize> {
-        let numbered = self.note_numbers.iter();
-        let wanted = numbered.filter(|((known, _), number)| *known == kind && **number > read);
+    /// Which of the numbered notes are of a kind, by their names.
+    fn wanted_notes(
+        &self,
+        kind: NoteKind,
+        numbers: &RangeInclusive<usize>,
+    ) -> HashMap<String, usize> {
+        let notes = self.note_numbers.iter();
+        let wanted =
+            notes.filter(|((known, _), number)| *known == kind && numbers.contains(number));
         wanted
             .map(|((_, id), number)| (id.clone(), *number))
             .collect()
