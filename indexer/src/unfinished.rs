@@ -1,6 +1,6 @@
 //! Documents whose work is gone: their record rotted or expired before a stage took it, or the last
 //! report of what became of it did. No stage will say anything of them again, so it is said here: what
-//! the index has of them, or that they are dead, and why.
+//! the index has of them, or that they are dead, and why. See `docs/decisions/0097-work-that-is-gone.md`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
