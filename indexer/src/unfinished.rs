@@ -28,13 +28,13 @@ const NAMED: usize = 10;
 /// Looks for them.
 pub struct Unfinished {
     /// The log.
-    pub topics: Topics,
+    topics: Topics,
     /// What became of documents.
-    pub table: Arc<DocumentTable>,
+    table: Arc<DocumentTable>,
     /// The index.
-    pub index: SharedSearchIndex,
+    index: SharedSearchIndex,
     /// The time.
-    pub clock: Clock,
+    clock: Clock,
     /// Those on their way at the last look, with their versions, when no stage had work left.
     before: HashMap<String, u64>,
 }
@@ -73,16 +73,13 @@ impl Unfinished {
             return Ok(0);
         };
         let is_stuck = |(id, version): &(&String, &u64)| before.get(*id) == Some(version);
-        let ids: Vec<String> = now
-            .iter()
-            .filter(is_stuck)
-            .map(|(id, _)| id.clone())
-            .collect();
-        for ids in ids.chunks(AT_ONCE) {
-            self.report(ids).await?;
+        let stuck = now.iter().filter(is_stuck);
+        let stuck: Vec<(String, u64)> = stuck.map(|(id, version)| (id.clone(), *version)).collect();
+        for documents in stuck.chunks(AT_ONCE) {
+            self.report(documents).await?;
         }
         self.before = now;
-        Ok(ids.len())
+        Ok(stuck.len())
     }
 
     /// Documents on their way although no stage has anything left to do; `None` where one has. They
@@ -107,16 +104,24 @@ impl Unfinished {
         Ok(Some(found))
     }
 
-    async fn report(&self, ids: &[String]) -> Result<()> {
+    async fn report(&self, stuck: &[(String, u64)]) -> Result<()> {
         let statuses = self.index.status().await?;
         let serving = statuses.into_iter().find(|one| one.serving);
         let generation = serving.map(|one| one.name).unwrap_or_default();
-        let stored = self.index.documents(None, ids).await?;
-        let rows = ids.iter().map(|id| self.table.get(id));
+        let ids: Vec<String> = stuck.iter().map(|(id, _)| id.clone()).collect();
+        let stored = self.index.documents(None, &ids).await?;
+        // Published again meanwhile, it has work.
+        let rows = stuck.iter().map(|(id, version)| {
+            let row = self.table.get(id);
+            row.filter(|row| is_at(row, *version))
+        });
         let reports = rows
             .zip(stored)
             .filter_map(|(row, stored)| Some(self.became(row?, stored, &generation)));
         let reports: Vec<DocumentState> = reports.collect();
+        if reports.is_empty() {
+            return Ok(());
+        }
         let dead: Vec<&str> = reports
             .iter()
             .filter(|report| report.state == State::Dead)
